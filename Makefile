@@ -1,0 +1,73 @@
+# make alone says what there is.
+FRAMEWORK ?= mxnet
+LANGUAGE  ?= en
+PYTHON    ?= python3
+
+VENV   := .venv
+PY     := $(VENV)/bin/python
+LOCK   := requirements/$(FRAMEWORK).txt
+READY  := $(VENV)/ready-$(FRAMEWORK)
+UV     := $(or $(shell command -v uv),.uv/bin/uv)
+# Sections to work on, e.g. make run SECTIONS="index hybridize"; all by default.
+CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
+
+# uv has its own names for two of pip's settings; a reader who set pip's means uv too.
+ifdef PIP_FIND_LINKS
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+endif
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+
+.PHONY: help setup run test lab notebooks check stamp bench lint lock clean
+.DEFAULT_GOAL := help
+
+help:  ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: $(READY)  ## Make .venv and install everything into it, once
+
+# The virtual environment is made with a Python that MXNet runs on. The lock's hashes are checked.
+$(READY): $(LOCK) pyproject.toml | $(UV)
+	test -x $(PY) || $(UV) venv --quiet --python '>=3.9,<3.14' $(VENV)
+	$(UV) pip sync --quiet --require-hashes --python $(PY) $(LOCK)
+	$(UV) pip install --quiet --no-deps --no-build-isolation --offline --python $(PY) --editable .
+	touch $@
+
+.uv/bin/uv:
+	$(PYTHON) -m venv .uv || { echo "make: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	.uv/bin/python -m pip install --quiet --require-hashes --requirement requirements/uv.txt
+
+run: $(READY)  ## Execute every notebook in every language; copies go to build/
+	$(PY) chapters/build.py run $(CHOICE)
+
+test: $(READY)  ## Test the package, the builder, the text and the notebooks
+	$(PY) -m pytest
+	$(PY) -m pytest --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
+
+lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
+	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)
+
+notebooks: $(READY)  ## Build the notebooks from chapters/text and execute what changed
+	$(PY) chapters/build.py build $(CHOICE)
+
+check: $(READY)  ## Check text and notebooks without executing anything
+	$(PY) chapters/build.py check
+
+stamp: $(READY)  ## Confirm that the translations match, after reading them again
+	$(PY) chapters/build.py stamp $(addprefix --section ,$(SECTIONS))
+
+bench: $(READY)  ## Measure the figures that the chapter promises
+	$(PY) tests/bench.py
+
+lint: $(READY)  ## Lint and format the code
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+lock: | $(UV)  ## Renew the lock files from pyproject.toml
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/mxnet.txt
+	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
+
+clean:  ## Remove everything that was made here: .venv, .uv, build
+	rm -rf $(VENV) .uv build .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

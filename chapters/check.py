@@ -1,0 +1,284 @@
+"""What must hold between a text, its languages and its notebooks.
+
+Each function returns a list of problems, one line each. Prose is read with a Markdown parser, so
+that code, math and links are told from words the way a notebook tells them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import keyword
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+CELL_LINES = 15
+OUTPUT_BYTES = 512 * 1024
+# What Matplotlib says about a character that its fonts lack, and what it draws instead in an SVG:
+# a glyph of the font of last resort or, before 3.11, a CJK character of a font that has none.
+MISSING_GLYPH = re.compile(
+    r"missing from font|does not have a glyph|"
+    r'id="(?:LastResort[^"]*|DejaVu[^"]*-(?:2[ef]|[3-9][0-9a-f])[0-9a-f]{2})"'
+)
+PARSER = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, double_inline=True)
+
+
+@dataclass
+class Prose:
+    """A prose block as the reader sees it; code and math leave a mark in the texts."""
+
+    headings: list = field(default_factory=list)  # (level, text)
+    code: set = field(default_factory=set)
+    math: set = field(default_factory=set)
+    links: Counter = field(default_factory=Counter)
+    texts: list = field(default_factory=list)
+    raw: list = field(default_factory=list)  # MyST that GitHub would show as it stands
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.texts)
+
+    @property
+    def numbers(self) -> Counter:
+        found = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", self.text)
+        return Counter(number.replace(",", "") for number in found)
+
+
+def read(source: str) -> Prose:
+    prose, level = Prose(), None
+    for token in PARSER.parse(source):
+        if token.type == "heading_open":
+            level = int(token.tag[1])
+        elif token.type in ("fence", "code_block"):
+            prose.code.add(token.content.strip())
+            if token.info.startswith("{"):
+                prose.raw.append(f"```{token.info}")
+        elif token.type.startswith("math_block"):
+            prose.math.add(formula(token.content))
+        elif token.type == "html_block":
+            prose.texts.append(re.sub(r"<[^>]+>", "", token.content))
+        elif token.type == "inline":
+            read_inline(token.children, prose)
+            if level:
+                prose.headings.append((level, prose.texts[-1].strip()))
+                level = None
+    return prose
+
+
+def read_inline(tokens, prose: Prose) -> None:
+    text = ""
+    for token in tokens:
+        if token.type == "text":
+            text += token.content
+        elif token.type in ("softbreak", "hardbreak"):
+            text += " "
+        elif token.type == "code_inline":
+            role = re.search(r"(\{[\w:-]+\}|:[\w-]+:)$", text)
+            if role:
+                prose.raw.append(f"{role[1]}`{token.content}`")
+            prose.code.add(token.content)
+            text += "`"
+        elif token.type.startswith("math_inline"):
+            prose.math.add(formula(token.content))
+            text += "$"
+        elif token.type == "link_open":
+            prose.links[token.attrGet("href")] += 1
+        elif token.type == "image":
+            prose.links[token.attrGet("src")] += 1
+    prose.raw += re.findall(r"^(?::::.*|\([\w-]+\)=)", text)
+    prose.texts.append(text)
+
+
+def formula(source: str) -> str:
+    """Return a formula without spaces and words, which each language writes its own way."""
+    return re.sub(r"\s+", "", re.sub(r"\\text\{[^}]*\}", r"\\text{}", source))
+
+
+# ---- Texts ---------------------------------------------------------------------------------------
+
+
+def at(section, block, what: str) -> str:
+    name = f"{block.lang}/{block.id}" if block.lang else "code"
+    return f"{section.path.name}:{block.line}: [{name}] {what}"
+
+
+def twins(section) -> list[str]:
+    """Missing, misplaced and stale twins."""
+    problems, previous = [], None
+    for group in section.twins().values():
+        first = next(iter(group.values()))
+        for lang in section.langs:
+            if lang not in group:
+                problems.append(at(section, first, f"has no twin in {lang}"))
+    for block in section.blocks:
+        if block.lang and block.lang != section.langs[0]:
+            beside = previous and previous.lang and previous.id == block.id
+            if not beside or section.langs.index(block.lang) < section.langs.index(previous.lang):
+                problems.append(at(section, block, "does not stand right after its twin"))
+        previous = block
+    for block in section.stale():
+        original = section.langs[0]
+        why = "has no stamp" if block.of is None else "is stale"
+        problems.append(
+            at(section, block, f"{why}: compare it with [{original}/{block.id}], then stamp it")
+        )
+    return problems
+
+
+def text(section) -> list[str]:
+    """Everything that can be wrong with a text by itself."""
+    problems, glossary = twins(section), section.chapter.glossary
+    original, read_blocks = section.langs[0], {}
+    names = section.words() | set(section.names) | set(dir(builtins)) | set(keyword.kwlist)
+    names |= {"d2l", "d2l_local", *section.chapter.frameworks}
+    for group in section.twins().values():
+        proses = {lang: read(block.source) for lang, block in group.items()}
+        for lang, block in group.items():
+            prose = proses[lang]
+            read_blocks.setdefault(lang, []).append(prose)
+            found = [*wrong_forms(prose.texts, lang, glossary), *unknown_names(prose, names)]
+            found += [f"MyST shows as it stands on GitHub: {raw}" for raw in prose.raw]
+            if "**" in prose.text:
+                found.append("** does not become bold: keep brackets and full stops out of it")
+            if lang != original and original in proses:
+                if block.tags != group[original].tags:
+                    found.append("has other tags than its twin")
+                found += differences(proses[original], prose)
+                found += missing_terms(proses[original], prose, original, lang, glossary)
+            problems += [at(section, block, what) for what in found]
+    for block in section.code():
+        lines = len(block.source.splitlines())
+        if lines > CELL_LINES:
+            problems.append(at(section, block, f"{lines} lines; at most {CELL_LINES}"))
+        for lang in section.langs:
+            found = wrong_forms(section.comments(block, lang), lang, glossary)
+            problems += [at(section, block, what) for what in found]
+    for lang, proses in read_blocks.items():
+        headings = {heading for prose in proses for heading in prose.headings}
+        for key in ("summary", "exercises"):
+            word = section.chapter.languages.get(lang, {}).get(key)
+            if word and section.name != "index" and (2, word) not in headings:
+                problems.append(f"{section.path.name}: [{lang}] has no heading ## {word}")
+    return problems
+
+
+def differences(one: Prose, other: Prose) -> list[str]:
+    """What twins must have in common and don't."""
+    levels = [[level for level, _ in prose.headings] for prose in (one, other)]
+    problems = [] if levels[0] == levels[1] else [f"heading levels {levels[0]} and {levels[1]}"]
+    for what in ("numbers", "code", "math", "links"):
+        left, right = getattr(one, what), getattr(other, what)
+        if what == "links":
+            left, right = any_language(left), any_language(right)
+        if left != right:
+            only = [sorted(map(str, left - right)), sorted(map(str, right - left))]
+            problems.append(f"{what} differ: {only[0]} only there, {only[1]} only here")
+    return problems
+
+
+def any_language(links: Counter) -> Counter:
+    """Return links in which `figure-en.svg` and `figure-zh.svg` are the same."""
+    joined = Counter()
+    for link, count in links.items():
+        joined[re.sub(r"-[a-z]{2}\.svg$", ".svg", link)] += count
+    return joined
+
+
+def wrong_forms(texts: list[str], lang: str, glossary: dict) -> list[str]:
+    """Forms of terms, and typography, that a language does not use."""
+    problems = []
+    for term in glossary["terms"]:
+        for form in (term.get("not") or {}).get(lang, []):
+            if any(form in part for part in texts):
+                problems.append(f"{form} should be {'/'.join(forms(term, lang))}")
+    for rule in glossary["languages"].get(lang, {}).get("wrong", []):
+        for part in texts:
+            for match in re.finditer(rule["pattern"], part):
+                around = part[max(0, match.start() - 8) : match.end() + 8].strip()
+                problems.append(f"{rule['why']}: …{around}…")
+    return problems
+
+
+def forms(term: dict, lang: str) -> list[str]:
+    value = term.get(lang) or []
+    return [value] if isinstance(value, str) else value
+
+
+def missing_terms(one: Prose, other: Prose, original: str, lang: str, glossary) -> list[str]:
+    """Terms of the original that the translation renders otherwise."""
+    problems = []
+    for term in glossary["terms"]:
+        accepted = forms(term, lang)
+        if term.get("loose") or not accepted or any(form in other.text for form in accepted):
+            continue
+        for form in forms(term, original):
+            if re.search(rf"(?i)\b{re.escape(form)}s?\b", one.text):
+                problems.append(f"“{form}” is {'/'.join(accepted)}")
+                break
+    return problems
+
+
+def unknown_names(prose: Prose, names: set[str]) -> list[str]:
+    """Inline code that looks like a name and that no cell contains."""
+    problems = []
+    for code in sorted(prose.code):
+        match = re.fullmatch(r"([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)*)(?:\(.*\))?", code)
+        if match and not {code, match[1], match[1] + match[2]} & names:
+            problems.append(f"`{code}` is in no code cell (or list it under `names:`)")
+    return problems
+
+
+# ---- Notebooks -----------------------------------------------------------------------------------
+
+
+def may_fail(cell) -> bool:
+    return "raises-exception" in cell.metadata.get("tags", [])
+
+
+def outputs(cell) -> list[str]:
+    """What the outputs of a code cell must not be."""
+    problems = []
+    for output in cell.get("outputs", []):
+        shown = json.dumps(output, ensure_ascii=False)
+        if output.output_type == "error" and not may_fail(cell):
+            problems.append(f"cell {cell.id}: error {output.ename}: {output.evalue}")
+        if output.get("name") == "stderr" and "stderr-ok" not in cell.metadata.get("tags", []):
+            problems.append(f"cell {cell.id}: writes to stderr: {output.text.strip()[:500]}")
+        if len(shown.encode()) > OUTPUT_BYTES:
+            problems.append(f"cell {cell.id}: an output of {len(shown.encode()) >> 10} KB")
+        if MISSING_GLYPH.search(shown.replace('\\"', '"')):
+            problems.append(f"cell {cell.id}: a character without a glyph shows as a box")
+    return problems
+
+
+def notebook(path, expected, committed) -> list[str]:
+    """Compare a notebook with what its text makes, and look at its outputs."""
+    if committed is None:
+        return ["missing: build it"]
+    problems = []
+    bare = json.loads(json.dumps(committed))
+    bare["metadata"].pop("d2l_local", None)
+    for cell in bare["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    if bare != json.loads(json.dumps(expected)):
+        ours = {cell["id"]: cell for cell in json.loads(json.dumps(expected))["cells"]}
+        theirs = {cell.get("id"): cell for cell in bare["cells"]}
+        names = [i for i in {**ours, **theirs} if ours.get(i) != theirs.get(i)]
+        problems.append(f"differs from its text in {', '.join(map(str, names)) or 'metadata'}")
+    for cell in committed.cells:
+        if cell.cell_type == "code":
+            if not cell.execution_count:
+                problems.append(f"cell {cell.id}: was not executed")
+            problems += outputs(cell)
+        else:
+            for link in read(cell.source).links:
+                file = unquote(link.split("#")[0])
+                if file and not re.match(r"\w+:", file) and not (path.parent / file).exists():
+                    problems.append(f"cell {cell.id}: the link {link} leads nowhere")
+    return problems

@@ -1,0 +1,184 @@
+"""Devices to compute on: GPUs that MXNet's wheel can use, and CPU cores as devices of their own.
+
+``mx.cpu(0)``, ``mx.cpu(1)``, … are distinct devices to MXNet: each has a worker thread, and arrays
+on one must be copied to be used on another. So every experiment with several devices runs on a
+laptop.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import operator
+import os
+import warnings
+from dataclasses import dataclass
+
+import mxnet as mx
+
+from d2l_local import engine
+
+# mxnet-cu112 1.9.1 holds machine code for sm_50, 60, 70, 80 and 86 and no PTX: a GPU of the same
+# major version and an equal or higher minor one runs it, a newer major version cannot.
+OLDEST_CAPABILITY, NEWEST_CAPABILITY = (5, 0), (8, 9)
+
+_MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{MAJOR,MINOR}
+
+
+@dataclass(frozen=True)
+class GPU:
+    """A GPU as its driver describes it; ``index`` is the one that ``mx.gpu`` takes."""
+
+    index: int
+    name: str
+    capability: tuple[int, int]
+
+    @property
+    def supported(self) -> bool:
+        """Whether MXNet's wheel holds code for this GPU."""
+        return OLDEST_CAPABILITY <= self.capability <= NEWEST_CAPABILITY
+
+    def __str__(self) -> str:
+        major, minor = self.capability
+        return f"gpu({self.index}) {self.name}, compute capability {major}.{minor}"
+
+
+@functools.cache
+def installed_gpus() -> tuple[GPU, ...]:
+    """The GPUs that the NVIDIA driver shows, asked without MXNet; empty without a driver."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return ()
+    count = ctypes.c_int()
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+        return ()
+    return tuple(_describe(cuda, i) for i in range(count.value))
+
+
+def _describe(cuda: ctypes.CDLL, index: int) -> GPU:
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    name = ctypes.create_string_buffer(100)
+    cuda.cuDeviceGet(ctypes.byref(device), index)
+    cuda.cuDeviceGetName(name, len(name), device)
+    cuda.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, device)
+    cuda.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, device)
+    return GPU(index, name.value.decode(), (major.value, minor.value))
+
+
+@functools.cache
+def gpu_build() -> bool:
+    """Whether MXNet was built for CUDA (``mxnet-cu112``)."""
+    return mx.runtime.Features().is_enabled("CUDA")
+
+
+def usable_gpus() -> list[GPU]:
+    """The GPUs that this build of MXNet can compute on."""
+    return [gpu for gpu in installed_gpus() if gpu.supported] if gpu_build() else []
+
+
+def num_gpus() -> int:
+    """Number of GPUs that this build of MXNet can compute on (d2l counts unusable ones too)."""
+    return len(usable_gpus())
+
+
+def num_cores() -> int:
+    """Number of CPU cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def devices(n: int = 2) -> list[mx.Context]:
+    """``n`` distinct devices: usable GPUs first, then CPU contexts.
+
+    Warns if there are more CPU devices than cores, because those then take turns. Raises
+    ValueError unless ``n`` is a positive integer, and RuntimeError if two CPU devices would
+    deadlock in this process (see `engine.require_parallel_cpus`).
+    """
+    n = _positive_integer(n)
+    gpus = [mx.gpu(gpu.index) for gpu in usable_gpus()][:n]
+    cpus = [mx.cpu(i) for i in range(n - len(gpus))]
+    if len(cpus) > 1:
+        engine.require_parallel_cpus()
+    global _most_cpus
+    _most_cpus = max(_most_cpus, len(cpus))
+    if len(cpus) > num_cores():
+        warnings.warn(
+            f"{len(cpus)} CPU devices on {num_cores()} cores: they take turns, so do not expect "
+            "a speed-up from those beyond the cores.",
+            stacklevel=2,
+        )
+    return gpus + cpus
+
+
+def _positive_integer(n: object) -> int:
+    try:
+        number = operator.index(n)
+    except TypeError:
+        number = 0
+    if isinstance(n, bool) or number < 1:
+        raise ValueError(f"the number of devices must be a positive integer, not {n!r}")
+    return number
+
+
+def try_gpu(i: int = 0) -> mx.Context:
+    """The ``i``-th of `devices`: a GPU, or a CPU context that no smaller ``i`` has.
+
+    d2l gives ``cpu(0)`` for every ``i``, and two shards of a batch on one device then fail.
+    """
+    if isinstance(i, bool) or not hasattr(i, "__index__") or operator.index(i) < 0:
+        raise ValueError(f"the index of a device must be 0, 1, 2, …, not {i!r}")
+    return devices(operator.index(i) + 1)[-1]
+
+
+def try_all_gpus() -> list[mx.Context]:
+    """All usable GPUs, or two devices if there are fewer than two GPUs: never an empty list."""
+    return devices(max(2, num_gpus()))
+
+
+def banner(used: list[mx.Context]) -> None:
+    """Print which devices a notebook uses, what stands in for what, and how MXNet is set up."""
+    print(f"devices: {', '.join(map(str, used))} ({_stand_ins(used)})")
+    print(engine.report().summary())
+
+
+def _stand_ins(used: list[mx.Context]) -> str:
+    cpus = [device for device in used if device.device_type == "cpu"]
+    if not cpus:
+        return "GPUs"
+    if len(cpus) < len(used):
+        return f"{len(used) - len(cpus)} GPU, and CPU cores stand in for the others"
+    return f"CPU cores stand in for GPUs: {_why_no_gpu()}"
+
+
+def _why_no_gpu() -> str:
+    gpus = installed_gpus()
+    if not gpus:
+        return "no NVIDIA GPU here"
+    if not gpu_build():
+        return f"this is MXNet's CPU build, and {gpus[0]} is idle"
+    return f"MXNet's wheel has no code for {gpus[0]}"
+
+
+_most_cpus = 0  # How many CPU devices `devices` has handed out at once
+
+
+def profiler_cores() -> int:
+    """Number of lanes that MXNet's profiler keeps for CPU devices: one a core of the machine."""
+    return os.cpu_count() or 1
+
+
+def require_profilable() -> None:
+    """Raise RuntimeError if MXNet's profiler would end the process because of a CPU device.
+
+    It has a lane a core, then 32 for GPUs in the GPU build, and two for pinned and shared memory,
+    takes a device's number as the index of its lane, and calls ``terminate`` beyond the last one.
+    """
+    room = profiler_cores() + (0 if gpu_build() else 2)
+    if _most_cpus > room:
+        raise RuntimeError(
+            f"MXNet's profiler has room for {room} CPU devices on this machine and would end the "
+            f"process; d2l.devices was asked for {_most_cpus}. Restart the kernel and ask for "
+            f"at most {room} to record a Timeline."
+        )

@@ -1,0 +1,376 @@
+"""Makes the process ready for MXNet, because MXNet and its BLAS read their settings only once.
+
+`load` imports MXNet between two halves of preparation. What it sets, and why:
+
+``MXNET_OMP_MAX_THREADS=1``: one thread a CPU device.
+    With two or more threads, two CPU devices that call ``dot`` at the same time hang for ever
+    inside the bundled OpenBLAS 0.3.13. ``OMP_NUM_THREADS`` is hidden from MXNet while it loads and
+    given back afterwards: MXNet would otherwise prefer it, and with it whatever an OpenMP runtime
+    that some other library loaded earlier had read. So any value in the environment is safe, and
+    other libraries keep it. MXNet's own variable is set whatever the user gave it, because every
+    other value deadlocks.
+
+``OPENBLAS_CORETYPE``: the BLAS kernel, from the CPU's flags.
+    OpenBLAS 0.3.13 takes a CPU newer than itself for a Pentium 4 (kernel *Prescott*). The variable
+    is removed again after loading, so that a newer OpenBLAS elsewhere chooses for itself.
+
+``MXNET_CPU_TEMP_COPY={copies}``: scratch buffers.
+    All CPU devices share one ring of them. An operator that needs scratch space takes the next
+    buffer and waits for the operator that used it before, also when that one ran on another
+    device: with the stock 4 buffers two devices take turns. More buffers keep more memory.
+
+    {table}
+
+CUDA libraries: the ``nvidia-*-cu11`` packages keep them where the loader does not look, so they are
+loaded from there first, for the GPU wheel (``mxnet-cu112``) alone.
+
+``libgomp.so.1``: MXNet links to the system's. A minimal container has none; then the copy inside
+scikit-learn's wheel is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import ctypes.util
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from d2l_local import compat
+
+SCRATCH_COPIES = 256
+
+# Flags a CPU needs for an OpenBLAS 0.3.13 kernel, best kernel first.
+BLAS_KERNELS = {
+    "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"},
+    "Haswell": {"avx2", "fma"},
+}
+
+# What mxnet-cu112 links to, in an order in which each library finds those it needs:
+# shared object, PyPI package, whether libmxnet.so itself asks for it.
+CUDA_LIBRARIES = [
+    ("libcudart.so.11.0", "nvidia-cuda-runtime-cu11"),
+    ("libnvToolsExt.so.1", "nvidia-nvtx-cu11"),
+    ("libnvrtc.so.11.2", "nvidia-cuda-nvrtc-cu11"),
+    ("libcublasLt.so.11", "nvidia-cublas-cu11"),
+    ("libcublas.so.11", "nvidia-cublas-cu11"),
+    ("libcufft.so.10", "nvidia-cufft-cu11"),
+    ("libcurand.so.10", "nvidia-curand-cu11"),
+    ("libcusolver.so.11", "nvidia-cusolver-cu11"),
+    ("libnccl.so.2", "nvidia-nccl-cu11"),
+    ("libcudnn.so.8", "nvidia-cudnn-cu11<9"),
+]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One decision: what it concerns, its value now, and why it is so."""
+
+    name: str
+    value: str
+    reason: str
+
+
+@dataclass
+class Report:
+    """What `load` did; ``print`` shows it as a table, `summary` in one line."""
+
+    settings: list[Setting] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    deadlock: bool = False
+
+    def add(self, name: str, value: object, reason: str) -> None:
+        self.settings.append(Setting(name, str(value), reason))
+
+    def __getitem__(self, name: str) -> str:
+        for setting in self.settings:
+            if setting.name == name:
+                return setting.value
+        raise KeyError(f"{name!r} is not in the report; it has {[s.name for s in self.settings]}")
+
+    def summary(self) -> str:
+        return (
+            f"MXNet {self['MXNet']}, threads a CPU device: {self['threads']}, "
+            f"BLAS kernel {self['BLAS kernel']}, {self['scratch copies']} scratch copies"
+        )
+
+    def __str__(self) -> str:
+        columns = [[s.name for s in self.settings], [s.value for s in self.settings]]
+        widths = [max(map(len, column)) for column in columns]
+        lines = [
+            f"{s.name:<{widths[0]}}  {s.value:<{widths[1]}}  {s.reason}" for s in self.settings
+        ]
+        return "\n".join(lines + [f"lost: {loss}" for loss in self.losses])
+
+    __repr__ = __str__
+
+
+_report: Report | None = None
+
+
+def report() -> Report:
+    """The `Report` of this process; imports MXNet if that has not happened yet."""
+    return load()
+
+
+def load() -> Report:
+    """Import MXNet with the settings of this module and return what was done.
+
+    Only the first call does anything. If MXNet is in the process already, nothing can be set any
+    more: a `RuntimeWarning` says what is lost.
+    """
+    global _report
+    if _report is None:
+        _report = _late() if "mxnet" in sys.modules else _in_time()
+    return _report
+
+
+def require_parallel_cpus() -> None:
+    """Raise RuntimeError if two CPU devices used together would hang in this process."""
+    if load().deadlock:
+        raise RuntimeError(
+            f"MXNet was imported before d2l_local and runs {_report['threads']} threads on each "
+            "CPU device; with more than one thread, two CPU devices deadlock in OpenBLAS. Restart "
+            "the kernel and import d2l_local first, or set OMP_NUM_THREADS=1 before Python starts."
+        )
+
+
+def _in_time() -> Report:
+    import numpy  # noqa: F401  before OPENBLAS_CORETYPE is set: its OpenBLAS knows newer CPUs
+
+    done = Report()
+    kernel, why = _choose_blas_kernel()
+    copies = os.environ.setdefault("MXNET_CPU_TEMP_COPY", str(SCRATCH_COPIES))
+    copies_why = "yours" if copies != str(SCRATCH_COPIES) else "stock 4 make CPU devices take turns"
+    omp = os.environ.get("OMP_NUM_THREADS")
+    os.environ["MXNET_OMP_MAX_THREADS"] = "1"
+
+    load_openmp()
+    load_cuda_libraries()
+    compat.apply()
+    with _environment(OMP_NUM_THREADS=None, OPENBLAS_CORETYPE=kernel):
+        mxnet = _import_mxnet()
+    names = compat.apply()  # Again: now it also names what it patched inside MXNet
+
+    done.add("MXNet", mxnet.__version__, "imported by d2l_local, in time for every setting")
+    threads_why = "two CPU devices with more threads each would deadlock"
+    if omp not in (None, "1"):
+        threads_why += f"; your OMP_NUM_THREADS={omp} is kept for other libraries"
+    done.add("threads", 1, threads_why)
+    done.add("BLAS kernel", blas_kernel() or "unknown", why)
+    done.add("scratch copies", copies, copies_why)
+    done.add("engine", *_engine())
+    done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
+    return done
+
+
+def _late() -> Report:
+    mxnet = sys.modules["mxnet"]
+    names = compat.apply()
+    threads = _threads_of_early_mxnet()
+    done = Report(deadlock=threads > 1)
+    too_late = "MXNet was imported before d2l_local"
+    copies = os.environ.get("MXNET_CPU_TEMP_COPY", "4")
+    done.add("MXNet", mxnet.__version__, too_late)
+    done.add("threads", threads, too_late)
+    done.add("BLAS kernel", blas_kernel() or "unknown", too_late)
+    done.add("scratch copies", copies, too_late)
+    done.add("engine", *_engine())
+    done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
+
+    best = _choose_blas_kernel()[0]
+    if best and best != done["BLAS kernel"]:
+        done.losses.append(f"BLAS kernel stays {done['BLAS kernel']}; {best} would be faster")
+    if int(copies) < SCRATCH_COPIES:
+        done.losses.append(f"only {copies} scratch copies: CPU devices wait for each other")
+    if done.deadlock:
+        done.losses.append(f"{threads} threads a device: two CPU devices would deadlock")
+    if done.losses:
+        warnings.warn(
+            f"{too_late}: {'; '.join(done.losses)}. Restart the kernel and import d2l_local first.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return done
+
+
+def _import_mxnet():
+    try:
+        return importlib.import_module("mxnet")
+    except OSError as error:
+        raise ImportError(_explain_load_error(str(error))) from error
+
+
+def _explain_load_error(message: str) -> str:
+    """What to do about a shared object that libmxnet.so could not load."""
+    if "libcuda.so" in message:
+        return (
+            f"mxnet-cu112 needs an NVIDIA driver, and this machine has none ({message}). Install "
+            "the CPU build instead: pip uninstall mxnet-cu112, then pip install mxnet==1.9.1"
+        )
+    if missing := missing_cuda_libraries():
+        packages = " ".join(sorted({f"'{package}'" for _, package in missing}))
+        return (
+            f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message}). "
+            f"Install them: pip install {packages}"
+        )
+    return f"MXNet's library cannot be loaded: {message}"
+
+
+def _engine() -> tuple[str, str]:
+    if engine := os.environ.get("MXNET_ENGINE_TYPE"):
+        return engine, "yours; with NaiveEngine nothing is asynchronous and nothing overlaps"
+    return "ThreadedEnginePerDevice", "MXNet's default: asynchronous, a worker for each CPU device"
+
+
+@contextlib.contextmanager
+def _environment(**variables: str | None) -> Iterator[None]:
+    """Set (or, for None, remove) environment variables for the length of a block."""
+    before = {name: os.environ.get(name) for name in variables}
+    try:
+        _set_environment(variables)
+        yield
+    finally:
+        _set_environment(before)
+
+
+def _set_environment(variables: dict[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def cpu_flags(cpuinfo: str = "/proc/cpuinfo") -> set[str]:
+    """The instruction-set flags of the first CPU; empty where the system does not tell."""
+    with contextlib.suppress(OSError), open(cpuinfo) as lines:
+        for line in lines:
+            if line.startswith("flags"):
+                return set(line.split(":", 1)[1].split())
+    return set()
+
+
+def _choose_blas_kernel() -> tuple[str | None, str]:
+    """Kernel to ask OpenBLAS for (None: its own choice) and the reason."""
+    if user := os.environ.get("OPENBLAS_CORETYPE"):
+        return user, "yours (OPENBLAS_CORETYPE)"
+    flags = cpu_flags()
+    for kernel, needed in BLAS_KERNELS.items():
+        if needed <= flags:
+            return kernel, f"from the CPU's flags ({', '.join(sorted(needed)[:2])}, …)"
+    return None, "OpenBLAS's own choice: the CPU has no flags that a faster kernel needs"
+
+
+def blas_kernel() -> str | None:
+    """Name of the kernel that MXNet's OpenBLAS uses, or None if it cannot be asked."""
+    try:
+        ask = ctypes.CDLL("libopenblas.so.0", mode=_NOLOAD).openblas_get_corename
+    except (OSError, AttributeError):
+        return None
+    ask.restype = ctypes.c_char_p
+    return ask().decode()
+
+
+_NOLOAD = getattr(os, "RTLD_NOLOAD", 0) | getattr(os, "RTLD_LAZY", 1)
+
+
+def _threads_of_early_mxnet() -> int:
+    """Threads on each CPU device of an MXNet that was imported without us.
+
+    With OMP_NUM_THREADS set MXNet takes what the OpenMP runtime read when *that* was loaded;
+    without it MXNET_OMP_MAX_THREADS, or half the logical processors.
+    """
+    if "OMP_NUM_THREADS" in os.environ:
+        return _openmp_threads()
+    return int(os.environ.get("MXNET_OMP_MAX_THREADS", max(1, (os.cpu_count() or 1) // 2)))
+
+
+def _openmp_threads() -> int:
+    """The OpenMP runtime's initial thread count: a new thread has it, the main one may not."""
+    count = []
+    runtime = ctypes.CDLL("libgomp.so.1")
+    thread = threading.Thread(target=lambda: count.append(runtime.omp_get_max_threads()))
+    thread.start()
+    thread.join()
+    return count[0]
+
+
+def load_openmp() -> None:
+    """Make libgomp.so.1 available to libmxnet.so.
+
+    Where the system has none, take the copy in scikit-learn's wheel. That one is called
+    ``libgomp-<hash>.so.1.0.0`` also inside, where the loader looks; we load a copy with the name
+    set right. Raises ImportError where there is no such copy either.
+    """
+    try:
+        ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+        return
+    except OSError as error:
+        reason = error
+    site_packages = Path(importlib.util.find_spec("numpy").origin).parents[1]
+    bundled = sorted(site_packages.glob("*.libs/libgomp-*.so*"))
+    if not bundled:
+        raise ImportError(
+            f"MXNet needs libgomp.so.1 ({reason}). Install it (Debian, Ubuntu: apt-get install "
+            "libgomp1; Fedora: dnf install libgomp), or pip install scikit-learn, which brings one."
+        ) from reason
+    name = bundled[0].name.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "libgomp.so.1")
+        renamed = b"libgomp.so.1".ljust(len(name), b"\0")
+        copy.write_bytes(bundled[0].read_bytes().replace(name, renamed))
+        ctypes.CDLL(str(copy), mode=ctypes.RTLD_GLOBAL)  # Stays loaded after the file is gone
+
+
+def gpu_wheel_installed() -> bool:
+    """Whether MXNet's GPU build (``mxnet-cu112``) is the one installed."""
+    return _installed("mxnet-cu112")
+
+
+def _installed(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _cuda_library(name: str) -> Path | None:
+    for folder in map(Path, sys.path):
+        for path in folder.glob(f"nvidia/*/lib/{name}"):
+            return path
+    return None
+
+
+def missing_cuda_libraries() -> list[tuple[str, str]]:
+    """(shared object, PyPI package) of the CUDA libraries that the GPU wheel would not find."""
+    if not gpu_wheel_installed():
+        return []
+    return [
+        (name, package)
+        for name, package in CUDA_LIBRARIES
+        if not (_cuda_library(name) or ctypes.util.find_library(name.split(".so")[0][3:]))
+    ]
+
+
+def load_cuda_libraries() -> None:
+    """Load the CUDA libraries of the ``nvidia-*-cu11`` packages for the GPU wheel, if it is here.
+
+    One that the packages do not hold is left to the system's loader; `load` names the missing
+    ones if MXNet then fails to load.
+    """
+    if not gpu_wheel_installed():
+        return
+    for name, _ in CUDA_LIBRARIES:
+        if path := _cuda_library(name):
+            ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

@@ -1,0 +1,68 @@
+"""Functions run in a fresh Python process, for settings that MXNet reads only once."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+
+def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object):
+    """Call ``fn()`` in a new Python process and return what it returned, by way of JSON.
+
+    ``environment`` is added to the environment variables (None removes one). ``fn`` is a plain
+    function without arguments; it travels as source text, so it must import all that it uses.
+    What it prints appears here. Raises TimeoutError after ``seconds``, and RuntimeError with the
+    process's last lines if it fails; no process is left behind in either case.
+    """
+    with tempfile.TemporaryDirectory(prefix="d2l-process-") as folder:
+        result = Path(folder, "result.json")
+        script = Path(folder, f"{fn.__name__}.py")
+        script.write_text(_script(fn, result), encoding="utf-8")
+        output = _run([sys.executable, str(script)], seconds, environment, fn.__name__)
+        print(output, end="")
+        return json.loads(result.read_text(encoding="utf-8"))
+
+
+def _script(fn: Callable, result: Path) -> str:
+    source = textwrap.dedent(inspect.getsource(fn))
+    return (
+        f"{source}\nimport json\n"
+        f"with open({str(result)!r}, 'w', encoding='utf-8') as file:\n"
+        f"    json.dump({fn.__name__}(), file)\n"
+    )
+
+
+def _run(command: list[str], seconds: float, environment: dict, name: str) -> str:
+    variables = {**os.environ, **{key: str(value) for key, value in environment.items()}}
+    for key in [key for key, value in environment.items() if value is None]:
+        variables.pop(key)
+    process = subprocess.Popen(
+        command,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # So that its own children can be ended with it
+    )
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.returncode:
+        last = "\n".join(errors.strip().splitlines()[-15:])
+        raise RuntimeError(f"{name} failed with exit code {process.returncode}:\n{last}")
+    return output

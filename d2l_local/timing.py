@@ -1,0 +1,86 @@
+"""Timing that waits for what it times. No framework is known here: the caller says how to wait."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Repeated wall-clock times of one function, in seconds. Prints as one line."""
+
+    samples: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def minimum(self) -> float:
+        return min(self.samples)
+
+    @property
+    def maximum(self) -> float:
+        return max(self.samples)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.median:.4f} sec (median of {len(self.samples)}, "
+            f"{self.minimum:.4f} to {self.maximum:.4f})"
+        )
+
+    __repr__ = __str__
+
+
+def measure(
+    fn: Callable[[], object], repeats: int = 5, *, synchronize: Callable[[], None]
+) -> Measurement:
+    """Time ``fn()`` ``repeats`` times after one untimed call.
+
+    ``synchronize`` waits until every device is idle; it is called before the clock starts and
+    before it stops. Raises ValueError for fewer than one repeat, and whatever ``fn`` raises.
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ValueError(f"repeats must be a positive integer, not {repeats!r}")
+    fn()
+    samples = []
+    for _ in range(repeats):
+        synchronize()
+        start = time.perf_counter()
+        fn()
+        synchronize()
+        samples.append(time.perf_counter() - start)
+    return Measurement(tuple(samples))
+
+
+class Benchmark:
+    """Print how long a block took, up to the moment at which every device is idle.
+
+    ``with Benchmark("both devices"): …`` prints ``both devices: 0.1234 sec`` (d2l's format). After
+    an exception in the block nothing is printed and the exception goes on. ``seconds`` keeps the
+    time. Subclasses say how to ``synchronize``.
+    """
+
+    seconds: float
+
+    def __init__(self, description: str = "Done"):
+        self.description = description
+
+    @staticmethod
+    def synchronize() -> None:
+        """Wait until every device is idle."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Benchmark:
+        self.synchronize()
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, exception_type, exception, traceback) -> None:
+        if exception_type is None:
+            self.synchronize()
+            self.seconds = time.perf_counter() - self._start
+            print(f"{self.description}: {self.seconds:.4f} sec")

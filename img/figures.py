@@ -1,0 +1,593 @@
+"""The figures: a function each, named after its file; its docstring is the title and description.
+
+What a figure says goes through `d.t`, in English; labels.yml holds the other languages.
+"""
+
+import inspect
+
+from drawing import EDGE, GRAY, GREEN, KINDS, ORANGE, SMALL, YELLOW, toward
+
+FIGURES = {}
+
+
+def figure(width, height):
+    """Register a function that draws a figure; its docstring is the title and the description."""
+
+    def register(function):
+        title, _, desc = inspect.getdoc(function).partition(".\n\n")
+        name = function.__name__.replace("_", "-")
+        FIGURES[name] = (function, width, height, title, " ".join(desc.split()))
+        return function
+
+    return register
+
+
+@figure(780, 850)
+def twogpu(d):
+    """One training step of a two-layer network on a CPU and two devices.
+
+    Time flows downward. The CPU takes the next batch; each device copies half of it, computes
+    fc1, fc2, the gradient of the loss, then the gradients of fc2 and of fc1. While fc1 backward
+    still runs, the CPU sums the gradients of fc2; it updates the weights with the sum and both
+    devices copy them. The same follows for fc1.
+    """
+    t = d.t
+    width, height = 204, 46
+    lanes = {0: 150, "cpu": 402, 1: 654}
+
+    def row(i):
+        return 96 + 66 * i
+
+    for key, x in lanes.items():
+        d.lane(x - 110, 24, 220, 766, "CPU" if key == "cpu" else t("device {}", key))
+    d.rect(32, row(6) - 33, 740, 66, (EDGE, YELLOW[1]))
+    d.arrow([(20, 60), (20, 770)])
+    d.text(20, 40, t("time"), SMALL)
+
+    def box(column, i, label, code, kind="compute"):
+        d.box(lanes[column], row(i), width, height, label, code, kind)
+
+    def down(column, i):
+        x = lanes[column]
+        d.arrow([(x, row(i) + height / 2), (x, row(i + 1) - height / 2)])
+
+    def across(k, i, j, inward, gap, rise=0, fall=0):
+        """Copy from row i to row j between the columns of device k and of the CPU."""
+        side = 1 if k == 0 else -1
+        outer, inner = lanes[k] + side * width / 2, lanes["cpu"] - side * width / 2
+        middle = (lanes[k] + lanes["cpu"]) / 2 + side * gap
+        start, end = (outer, inner) if inward else (inner, outer)
+        points = [(start, row(i) + rise), (middle, row(i) + rise)]
+        points += [(middle, row(j) + fall), (end, row(j) + fall)]
+        d.arrow(points, ORANGE)
+
+    for k in (0, 1):
+        for i in range(1, 6):
+            down(k, i)
+        across(k, 0, 1, inward=False, gap=0)
+        across(k, 5, 6, inward=True, gap=0, fall=-9)
+        across(k, 6, 8, inward=True, gap=8, rise=9, fall=-9)
+        across(k, 7, 8, inward=False, gap=-8)
+        across(k, 9, 10, inward=False, gap=0)
+    down("cpu", 6)
+    down("cpu", 8)
+
+    box("cpu", 0, t("next batch"), "data = next(batches)", "data")
+    for k, part in enumerate(("0:50", "50:100")):
+        box(k, 1, t("copy slice"), f"x_{k} = data[{part}]", "copy")
+        box(k, 2, t("{} forward", "fc1"), f"h_{k} = fc1(x_{k})")
+        box(k, 3, t("{} forward", "fc2"), f"o_{k} = fc2(h_{k})")
+        box(k, 4, t("loss gradient"), f"do_{k} = d_loss(o_{k})")
+        box(k, 5, t("{} backward", "fc2"), f"dw2_{k}, dh_{k} = d_fc2(do_{k})")
+        box(k, 6, t("{} backward", "fc1"), f"dw1_{k} = d_fc1(dh_{k})")
+        box(k, 8, t("{}: copy back", "fc2"), f"w2_{k} = w2", "copy")
+        box(k, 10, t("{}: copy back", "fc1"), f"w1_{k} = w1", "copy")
+    for i, layer in ((6, 2), (8, 1)):
+        code = f"dw{layer} = dw{layer}_0 + dw{layer}_1"
+        box("cpu", i, t("{}: sum of gradients", f"fc{layer}"), code)
+        box("cpu", i + 1, t("{}: update", f"fc{layer}"), f"w{layer} -= lr / 100 * dw{layer}")
+    note = t(
+        "the gradients of fc2 are ready first:\nthe CPU sums them while\nfc1 backward still runs"
+    )
+    d.text(lanes["cpu"], row(4) + 6, note, SMALL)
+    d.arrow([(lanes["cpu"], row(4) + 34), (lanes["cpu"], row(6) - 40)], dash="2 4")
+    d.legend(
+        820,
+        data=t("data"),
+        compute=t("computation"),
+        copy=t("copy"),
+        arrow=t("needs the result"),
+        arrow_orange=t("needs a copy of the result"),
+    )
+
+
+@figure(656, 190)
+def asyncgraph(d):
+    """The computational graph of z = x * y + 2.
+
+    x and y go into the multiplication, its result into the addition of 2, whose result is z.
+    """
+    for name, y in (("x", 46), ("y", 110)):
+        d.arrow([(100, y), (176, 78 + (y - 78) / 4)])
+        d.box(70, y, 60, 40, code=name, kind="data")
+    for code, x in (("x * y", 236), ("+ 2", 426)):
+        d.arrow([(x + 60, 78), (x + 130, 78)])
+        d.box(x, 78, 120, 46, code=code)
+    d.box(586, 78, 60, 40, code="z", kind="data")
+    d.legend(164, data=d.t("data"), compute=d.t("operator"))
+
+
+@figure(780, 420)
+def threading(d):
+    """Waiting after every operation, and asynchronous execution.
+
+    Two time lines of the operations ones, ones, x * y and + 2. (a) The front end waits for each
+    result, so its overhead and the back end's work alternate. (b) The front end queues the
+    operations back to back, the back end works without gaps, and only print waits.
+    """
+    t = d.t
+    operations = [("ones", 80), ("ones", 80), ("x * y", 96), ("+ 2", 80)]
+    overhead, start, high, gap = 44, 140, 40, 72
+
+    def block(x, y, width, code="", kind="compute", label=""):
+        d.box(x + width / 2, y, width - 3, high, label, code, kind, SMALL)
+
+    def rows(y, title):
+        d.text(20, y - 48, title, anchor="start", bold=True)
+        for i, name in enumerate((t("front end"), t("back end"))):
+            d.text(start - 12, y + gap * i, name, anchor="end")
+
+    def link(x, y, to, up=False):
+        """Join the rows: down where an operation is queued, up where its result is awaited."""
+        ends = [(x, y + high / 2), (to, y + gap - high / 2)]
+        d.arrow(ends[::-1] if up else ends)
+
+    x, y = start, 86
+    rows(y, t("(a) a wait after every operation"))
+    for code, width in operations:
+        block(x, y, overhead, kind="overhead")
+        block(x + overhead, y, width, kind="wait", label=t("wait"))
+        block(x + overhead, y + gap, width, code)
+        link(x + overhead / 2, y, x + overhead + 12)
+        x += overhead + width
+        link(x + 10, y, x - 10, up=True)
+    block(x, y, 60, "print", "overhead")
+    end = x + 60
+
+    x, y = start + overhead, 262
+    rows(y, t("(b) asynchronous"))
+    for i, (code, width) in enumerate(operations):
+        block(start + overhead * i, y, overhead, kind="overhead")
+        block(x, y + gap, width, code)
+        link(start + overhead * (i + 0.5), y, x + 12)
+        x += width
+    link(x + 10, y, x - 10, up=True)
+    queued = start + overhead * len(operations)
+    block(queued, y, x - queued, kind="wait", label=t("wait"))
+    block(x, y, 60, "print", "overhead")
+    d.line([(end, y - high / 2), (end, y + high / 2)], dash="2 4")
+    d.arrow([(x + 64, y), (end - 2, y)], both=True)
+    d.text((x + 62 + end) / 2, y + 18, t("time saved"), SMALL)
+
+    d.arrow([(start, 368), (730, 368)])
+    d.text(738, 368, t("time"), SMALL, anchor="start")
+    d.legend(
+        398,
+        overhead=t("overhead of the front end"),
+        compute=t("operation in the back end"),
+        wait=t("waiting"),
+    )
+
+
+@figure(780, 272)
+def frontends(d):
+    """Front ends, the back end and the devices.
+
+    Programs in Python, R, Scala or C++ hand operations to MXNet's back end, whose scheduler
+    starts the kernels of the operators on the CPU or on a GPU.
+    """
+    t = d.t
+    d.lane(24, 24, 160, 224, t("front ends"))
+    d.lane(244, 24, 330, 224, t("MXNet back end (C++)"))
+    d.lane(634, 24, 122, 224, t("devices"))
+    for i, name in enumerate(("Python", "R", "Scala", "C++")):
+        y = 76 + 44 * i
+        d.box(104, y, 128, 32, name, kind="data")
+        d.arrow([(168, y), (262, 142 + (y - 142) / 5)])
+    d.box(324, 142, 124, 60, t("scheduler"))
+    d.box(494, 142, 124, 60, t("kernels of the\noperators"))
+    d.arrow([(386, 142), (432, 142)])
+    for name, y in (("CPU", 104), ("GPU", 180)):
+        d.arrow([(556, 142 + (y - 142) / 5), (652, y)])
+        d.box(695, y, 86, 46, name)
+
+
+@figure(596, 276)
+def computegraph(d):
+    """The computational graph of three additions.
+
+    add(a, b) gives e and add(c, d) gives f, independently of each other; add(e, f) gives g.
+    """
+    names = {"a": (54, 44), "b": (54, 100), "c": (54, 152), "d": (54, 208)}
+    names.update({"e": (298, 72), "f": (298, 180), "g": (542, 126)})
+    for first, second, result in ("abe", "cdf", "efg"):
+        right, y = names[result]
+        x = right - 122
+        for name in (first, second):
+            left, high = names[name]
+            d.arrow([(left + 20, high), (x - 58, y + (high - y) / 4)])
+        d.arrow([(x + 58, y), (right - 20, y)])
+        d.box(x, y, 116, 42, code=f"add({first}, {second})")
+    for name, (x, y) in names.items():
+        d.box(x, y, 40, 34, code=name, kind="data")
+    d.legend(252, data=d.t("data"), compute=d.t("operator"))
+
+
+@figure(800, 520)
+def splitting(d):
+    """Three ways to split a network over two devices.
+
+    (a) By layers: device 0 computes conv1 and conv2, device 1 fc1 and fc2. (b) Within layers:
+    each device computes half of the channels of every layer and needs the other half for the
+    next layer. (c) By data: each device computes all layers for half of the batch, then the
+    gradients are summed.
+    """
+    t = d.t
+    layers = ["conv1", "conv2", "fc1", "fc2"]
+    titles = [
+        t("(a) by layers:\npipeline parallelism"),
+        t("(b) within layers:\ntensor parallelism"),
+        t("(c) by data:\ndata parallelism"),
+    ]
+    notes = [
+        t("exchanged: outputs and their\ngradients where the devices meet"),
+        t("exchanged: outputs and their\ngradients after every layer"),
+        t("exchanged: gradients of the\nparameters, once a batch"),
+    ]
+    for i in range(3):
+        d.text(140 + 260 * i, 38, titles[i], bold=True)
+        d.text(140 + 260 * i, 456, notes[i], SMALL)
+
+    x = 182
+    for k, top in enumerate((120, 276)):
+        d.lane(30, top, 220, 140)
+        d.text(40, top + 20, t("device {}", k), anchor="start", bold=True)
+    d.box(x, 88, 120, 32, t("batch"), kind="data")
+    ys = [158, 220, 314, 376]
+    for i, (name, y) in enumerate(zip(layers, ys)):
+        above = 104 if i == 0 else ys[i - 1] + 18
+        d.arrow([(x, above), (x, y - 18)], ORANGE if i in (0, 2) else GRAY)
+        d.box(x, y, 120, 36, code=name)
+
+    ys = [156, 224, 292, 360]
+    for left in (280, 540):
+        for k in (0, 1):
+            d.lane(left + 4 + 120 * k, 120, 112, 296, t("device {}", k), below=True)
+    d.box(400, 88, 130, 32, t("batch"), kind="data")
+    for k, x in enumerate((340, 460)):
+        d.arrow([(400 - 24 + 48 * k, 104), (x, ys[0] - 18)], ORANGE)
+        for name, y in zip(layers, ys):
+            if y != ys[-1]:
+                d.arrow([(x, y + 18), (x, y + 50)])
+                d.arrow([(x + 22 - 44 * k, y + 18), (800 - x - 22 + 44 * k, y + 50)], ORANGE)
+            d.box(x, y, 90, 36, code=f"½ {name}")
+
+    ys = [150, 200, 250, 300]
+    for x in (600, 720):
+        d.box(x, 88, 96, 32, t("half batch"), kind="data", size=SMALL)
+        d.arrow([(x, 104), (x, ys[0] - 16)], ORANGE)
+        for name, y in zip(layers, ys):
+            last = y == ys[-1]
+            end = (x, y + 46 if last else y + 34)
+            d.arrow([(x, y + 16), end], ORANGE if last else GRAY, both=last)
+            d.box(x, y, 90, 32, code=name)
+    d.box(660, 362, 210, 32, t("sum of gradients"), kind="copy")
+    d.legend(
+        496,
+        data=t("data"),
+        compute=t("layer"),
+        copy=t("communication"),
+        arrow_orange=t("copy to a device"),
+    )
+
+
+@figure(780, 530)
+def data_parallel(d):
+    """Data parallelism on two devices in five steps.
+
+    1 Split the batch; 2 each device computes the gradient of its half with its own copy of the
+    parameters; 3 sum the gradients; 4 broadcast the sum; 5 each device updates its parameters.
+    """
+    t = d.t
+    devices, middle, width, height = (290, 670), 480, 170, 48
+    steps = [
+        t("split\nthe batch"),
+        t("forward and\nbackward"),
+        t("sum the\ngradients"),
+        t("broadcast\nthe sum"),
+        t("update the\nparameters"),
+    ]
+    ys = [88 + 86 * i for i in range(5)]
+    for i, (step, y) in enumerate(zip(steps, ys)):
+        d.box(38, y, 28, 28, str(i + 1), kind="mark", bold=True)
+        d.text(62, y, step, anchor="start")
+    for k, x in enumerate(devices):
+        d.lane(x - 98, 24, 196, 450, t("device {}", k))
+        inner = 98 - width / 2 if k else width / 2 - 98
+        edge = middle + (70 if k else -70)
+        side = x - width / 2 if k else x + width / 2
+        d.arrow([(edge, ys[0]), (side, ys[0])], ORANGE)
+        d.arrow([(x, ys[0] + 24), (x, ys[1] - 24)])
+        d.arrow([(x, ys[1] + 24), (x, ys[2]), (edge, ys[2])], ORANGE)
+        d.arrow([(middle + inner, ys[2] + 24), (middle + inner, ys[3]), (side, ys[3])], ORANGE)
+        d.arrow([(x, ys[3] + 24), (x, ys[4] - 24)])
+        part = ("0:50", "50:100")[k]
+        d.box(x, ys[0], width, height, t("half batch"), f"X_{k} = X[{part}]", "copy")
+        d.box(x, ys[1], width, height, t("gradient"), f"g_{k} = grad(w_{k}, X_{k})")
+        d.box(x, ys[3], width, height, t("copy"), f"s_{k} = g", "copy")
+        d.box(x, ys[4], width, height, t("update"), f"w_{k} -= lr/100 * s_{k}")
+    d.box(middle, ys[0], 140, height, t("batch"), "X", "data")
+    d.box(middle, ys[2], 140, height, t("sum"), "g = g_0 + g_1")
+    d.legend(504, data=t("data"), compute=t("computation"), copy=t("communication"))
+
+
+@figure(780, 290)
+def pipeline(d):
+    """A pipeline of two stages with four micro-batches.
+
+    Stage 0 runs F1 to F4, waits, then runs B1 to B4. Stage 1 waits for F1, runs F1 to F4 and B1
+    to B4 without a gap, then waits. A backward pass takes twice as long as a forward pass. Each
+    stage idles for 3 of 15 units of time.
+    """
+    t = d.t
+    stages, batches, unit, left, high = 2, 4, 38, 150, 46
+    ys = [74, 160]
+
+    def block(stage, begin, units, name, kind, label=""):
+        x = left + (begin + units / 2) * unit
+        d.box(x, ys[stage], units * unit - 3, high, label, name, kind, SMALL)
+
+    turn = batches + stages - 1  # The last stage is through with forward and turns around.
+    for stage, y in enumerate(ys):
+        d.text(36, y, t("stage {0}\non device {0}", stage), anchor="start")
+        backward = turn + 2 * (stages - 1 - stage)
+        for i in range(batches):
+            block(stage, stage + i, 1, f"F{i + 1}", "compute")
+            block(stage, backward + 2 * i, 2, f"B{i + 1}", "backward")
+        idle = [(0, stage), (stage + batches, backward), (backward + 2 * batches, 3 * turn)]
+        for begin, end in idle:
+            if end > begin:
+                block(stage, begin, end - begin, "", "wait", t("bubble") if end - begin > 1 else "")
+    top, bottom = ys[0] + high / 2, ys[1] - high / 2
+    for i in range(batches):
+        x = left + (i + 0.5) * unit
+        d.arrow([(x, top), (x + unit, bottom)], ORANGE)
+        x = left + (turn + 2 * i + 1) * unit
+        d.arrow([(x, bottom), (x + 2 * unit, top)], ORANGE)
+    d.arrow([(left, 206), (left + 15 * unit, 206)])
+    d.text(left + 15 * unit + 8, 206, t("time"), SMALL, anchor="start")
+    d.text(390, 26, t("p = 2 stages, m = 4 micro-batches; bubble: (p − 1)/(m + p − 1) = 1/5"))
+    d.legend(
+        240, compute=t("F: forward"), backward=t("B: backward"), wait=t("bubble: the device idles")
+    )
+    d.legend(264, arrow_orange=t("copy: outputs forward, gradients backward"))
+
+
+@figure(780, 350)
+def tensor_parallel(d):
+    """A dense layer Y = X W, split over two devices.
+
+    (a) W is split by columns: each device multiplies all of X by its half of W and has half of
+    the columns of Y, which an all-gather joins. (b) W is split by rows and X by columns: each
+    device has a partial sum P_k = X_k W_k of all of Y, which an all-reduce adds up.
+    """
+    t = d.t
+
+    def matrix(x, y, w, h, code, kind):
+        """Draw a matrix with its left edge at x, centered on y."""
+        d.box(x + w / 2, y, w, h, code=code, kind=kind)
+
+    def halves(x, y, w, h, name):
+        for k in (0, 1):
+            matrix(x + k * w / 2, y, w / 2, h, f"{name}_{k}", f"device_{k}")
+
+    def frame(y, title, start, result, code):
+        d.text(24, y - 64, title, anchor="start", bold=True)
+        for x, sign in ((141, "·"), (317, "=")):
+            d.text(x, y, sign, 18)
+        d.arrow([(start, y), (610, y)], ORANGE)
+        d.box(688, y, 152, 50, result, code, "copy")
+
+    y = 96
+    title = t("(a) by columns: each device computes half of the outputs")
+    frame(y, title, 484, t("all-gather"), "Y = [Y_0, Y_1]")
+    matrix(24, y, 100, 80, "X", "both")
+    halves(158, y, 140, 80, "W")
+    for k in (0, 1):
+        matrix(336 + 70 * k, y, 70, 80, f"Y_{k} =\nX W_{k}", f"device_{k}")
+    y = 242
+    title = t("(b) by rows: each device computes a partial sum of all outputs")
+    frame(y, title, 584, t("all-reduce"), "Y = P_0 + P_1")
+    halves(24, y, 100, 80, "X")
+    for k in (0, 1):
+        matrix(158, y - 20 + 40 * k, 140, 40, f"W_{k}", f"device_{k}")
+        matrix(336 + 136 * k, y, 104, 80, f"P_{k} =\nX_{k} W_{k}", f"device_{k}")
+    d.text(456, y, "+", 18)
+    d.legend(
+        322,
+        device_0=t("on device {}", 0),
+        device_1=t("on device {}", 1),
+        both=t("on both devices"),
+        copy=t("communication"),
+    )
+
+
+@figure(800, 392)
+def ps(d):
+    """Three ways to aggregate the gradients of four devices.
+
+    (a) The CPU sums the gradients of all devices. (b) Device 0 sums them. (c) Each device sums
+    a quarter of the gradients, so that all links are busy at once.
+    """
+    t = d.t
+    titles = [t("(a) on the CPU"), t("(b) on one device"), t("(c) spread over all devices")]
+    notes = [
+        t("the busiest link carries\n4 gradients in, 4 sums out"),
+        t("the busiest link carries\n3 gradients in, 3 sums out"),
+        t("every link carries 3 quarters of a\ngradient, then 3 quarters of a sum"),
+    ]
+    corners = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
+    for i, (title, note) in enumerate(zip(titles, notes)):
+        cx, cy = 140 + 260 * i, 166
+        d.text(cx, 30, title, bold=True)
+        d.text(cx, 312, note, SMALL)
+        if i == 0:
+            for a, b in corners:
+                d.arrow([(cx + a * 62, cy + b * 64), (cx + a * 32, cy + b * 24)], ORANGE, both=True)
+            d.box(cx, cy, 100, 48, "CPU", "Σ g")
+        else:
+            for j in range(1, 4):
+                for k in range(j if i == 2 else 1):
+                    link(d, cx, cy, corners[k], corners[j])
+        for k, (a, b) in enumerate(corners):
+            code = ["g", "Σ g" if k == 0 else "g", f"Σ g[{k}]"][i]
+            kind = "compute" if "Σ" in code else "data"
+            d.box(cx + a * 70, cy + b * 88, 88, 48, t("device {}", k), code, kind)
+    d.legend(
+        364,
+        data=t("gradients g"),
+        compute=t("sums here"),
+        arrow_orange_both=t("gradients in, sums out"),
+    )
+
+
+def link(d, cx, cy, start, end):
+    """Join two boxes at corners of the square around (cx, cy) of `ps`."""
+    (a, b), (u, v) = start, end
+    if b == v:
+        points = [(cx + a * 26, cy + b * 88), (cx + u * 26, cy + v * 88)]
+    elif a == u:
+        points = [(cx + a * 70, cy + b * 64), (cx + u * 70, cy + v * 64)]
+    else:
+        points = [(cx + a * 46, cy + b * 64), (cx + u * 46, cy + v * 64)]
+    d.arrow(points, ORANGE, both=True)
+
+
+@figure(780, 436)
+def ps_multimachine(d):
+    """Workers and parameter servers.
+
+    Three workers with two devices each, and two servers. Each worker sums the gradients of its
+    devices, pushes the sums to the servers and pulls new parameters. Server 0 owns the even
+    keys, server 1 the odd keys.
+    """
+    t = d.t
+    servers, workers = (250, 530), (140, 390, 640)
+    for i, x in enumerate(workers):
+        d.lane(x - 104, 230, 208, 160, t("worker {}", i), below=True)
+        for k in (0, 1):
+            d.arrow([(x - 49 + 98 * k, 318), (x - 30 + 60 * k, 284)], ORANGE, both=True)
+            d.box(x - 49 + 98 * k, 336, 84, 36, t("device {}", k), kind="data", size=SMALL)
+        d.box(x, 266, 150, 36, t("local sum"))
+        for j, u in enumerate(servers):
+            for side, dash in ((-1, None), (1, "5 4")):
+                ends = [(x + 60 * (j * 2 - 1) + side * 9, 248), (u + 62 * (i - 1) + side * 9, 92)]
+                d.arrow(ends[::-1] if dash else ends, ORANGE, dash)
+    for j, x in enumerate(servers):
+        label = t("server {}: sums and updates\nkeys {}, {}, {}, …", j, j, j + 2, j + 4)
+        d.box(x, 58, 220, 68, label)
+    d.legend(412, arrow_orange=t("push gradients"), arrow_orange_dashed=t("pull parameters"))
+
+
+@figure(778, 452)
+def ringsync(d):
+    """Ring all-reduce on four devices with four chunks.
+
+    Columns are devices, rows are chunks of the gradient. In each step every device sends one
+    chunk to the next device. After three steps of reduce-scatter each device has the sum of one
+    chunk; after three steps of all-gather every device has all sums.
+    """
+    t = d.t
+    n, cell, gap, high = 4, 29, 14, 28
+    state = [[{k} for _ in range(n)] for k in range(n)]  # state[k][c]: whose gradients are summed
+
+    def grid(x, y, title, received):
+        d.lane(x - 18, y - 58, 182, 184)
+        d.text(x + 79, y - 42, title, SMALL, bold=True)
+        for k in range(n):
+            left = x + k * (cell + gap) + cell / 2
+            d.text(left, y - 22, str(k), SMALL, color=GRAY[0])
+            for c in range(n):
+                parts = state[k][c]
+                done = len(parts) == n
+                text = "Σ" if done else "".join(map(str, sorted(parts)))
+                kind = "done" if done else "partial" if len(parts) > 1 else "plain"
+                d.box(left, y + c * 32 + 6, cell, high, text, kind=kind, size=SMALL, bold=done)
+                if (k, c) in received:
+                    end = left - cell / 2 + 1
+                    d.arrow([(end - gap - 1, y + c * 32 + 6), (end, y + c * 32 + 6)], ORANGE)
+
+    xs = [34 + 188 * i for i in range(4)]
+    grid(xs[0], 78, t("start"), set())
+    for phase, y in enumerate((78, 276)):
+        for step in range(1, n):
+            received = {(k, (k - step + phase) % n) for k in range(n)}
+            for k, c in received:  # Nobody sends the chunk that it is receiving.
+                state[k][c] = state[k][c] | state[k - 1][c]
+            title = t("all-gather {}", step) if phase else t("reduce-scatter {}", step)
+            grid(xs[step], y, title, received)
+
+    x, y = xs[0] + 79, 304
+    d.text(x, 234, t("the ring of devices"), SMALL, bold=True)
+    d.text(x, 384, t("columns: devices\nrows: chunks"), SMALL)
+    spots = [(x - 42, y - 42), (x + 42, y - 42), (x + 42, y + 42), (x - 42, y + 42)]
+    for k, (u, v) in enumerate(spots):
+        end = spots[(k + 1) % n]
+        d.arrow([toward((u, v), end, 18), toward(end, (u, v), 18)], ORANGE)
+        d.box(u, v, 34, 34, str(k), kind="plain")
+    d.legend(
+        426,
+        plain=t("0: gradient of device 0"),
+        partial=t("01: sum of 0 and 1"),
+        done=t("Σ: finished sum"),
+        arrow_orange=t("received in this step"),
+    )
+
+
+@figure(780, 500)
+def bw_hierarchy(d):
+    """Bandwidths inside a machine and between machines.
+
+    The network carries 10 to 100 Gbit/s, that is 1.25 to 12.5 GB/s; a link of PCIe 3.0 x16 16
+    GB/s, four of them 64 GB/s; the six NVLink links of a V100 150 GB/s in each direction.
+    """
+    t = d.t
+    d.lane(210, 24, 546, 250, t("one machine"))
+    d.arrow([(140, 158), (256, 158)], ORANGE, both=True)
+    d.text(172, 136, t("network"), SMALL)
+    d.box(80, 158, 120, 54, t("other\nmachines"))
+    for i in range(4):
+        y = 80 + 52 * i
+        d.arrow([(356, 158 + (y - 158) / 5), (566, y)], ORANGE, both=True)
+        d.line([(666, y), (694, y)], GREEN, width=4)
+        d.box(616, y, 100, 36, t("GPU {}", i))
+    d.line([(694, 78), (694, 238)], GREEN, width=4)
+    d.text(724, 158, "NVLink", SMALL)
+    d.box(306, 158, 100, 60, "CPU")
+    d.text(412, 74, t("4 links of\nPCIe 3.0 ×16"), SMALL)
+
+    d.text(24, 306, t("bandwidth in each direction, to scale"), anchor="start", bold=True)
+    bars = [
+        (t("network, 10–100 Gbit/s"), 12.5, t("1.25–12.5 GB/s"), "copy"),
+        (t("one link of PCIe 3.0 ×16"), 16, "16 GB/s", "copy"),
+        (t("4 links of PCIe 3.0 ×16"), 64, "64 GB/s", "copy"),
+        (t("NVLink of a V100, 6 links"), 150, "150 GB/s", "backward"),
+    ]
+    for i, (name, size, value, kind) in enumerate(bars):
+        y = 342 + 38 * i
+        d.text(230, y, name, SMALL, anchor="end")
+        (line, fill), _, _ = KINDS[kind]
+        d.rect(244, y - 12, size * 2.8, 24, (line, fill), 0)
+        if i == 0:
+            d.rect(244, y - 12, 1.25 * 2.8, 24, (line, line), 0)
+        d.text(252 + size * 2.8, y, value, SMALL, anchor="start")

@@ -1,0 +1,581 @@
+"""The builder and the checks, on small texts whose cells are plain Python."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "chapters"))
+
+import build  # noqa: E402
+import check  # noqa: E402
+
+GOOD = """\
+---
+frameworks: [mxnet]
+names: [nvidia_smi]
+---
+
++++ {"lang": "en", "id": "intro"}
+# Adding Two Numbers
+
+We add `x` and `y`, two **parameters**: $x+y$, see [the text](https://d2l.ai), `sum` and 3 more.
+
++++ {"lang": "zh", "id": "intro"}
+# 两个数相加
+
+我们把两个**参数**（parameter）`x`和`y`相加：$x+y$，见[原文](https://d2l.ai)、`sum`以及另外3个。
+
+```{code-cell}
+:tags: [nbval-ignore-output]
+print("devices: cpu(0), cpu(1) (two cores)")
+x, y = 1, 2  # Two numbers | 两个数
+print(x + y, "# a | b")
+```
+
+```{code-cell}
+:tags: [pytorch]
+import torch
+```
+
++++ {"lang": "en", "id": "end"}
+## Summary
+
+It is fast.
+
+## Exercises
+
+1. What is `x`?
+
++++ {"lang": "zh", "id": "end"}
+## 小结
+
+很快。
+
+## 练习
+
+1. `x`是什么？
+
+```{code-cell}
+:tags: [solution]
+# Look at it | 看看它
+x
+```
+"""
+
+
+@pytest.fixture
+def chapter(tmp_path):
+    return make(tmp_path)
+
+
+def make(root, **texts):
+    """Return a chapter in `root` with the given texts, stamped; by default one good text."""
+    folder = root / "chapters/text"
+    folder.mkdir(parents=True)
+    (folder / "glossary.yml").write_bytes((ROOT / "chapters/text/glossary.yml").read_bytes())
+    (root / "pyproject.toml").write_text(
+        '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'
+    )
+    for name, text in (texts or {"good": GOOD}).items():
+        (folder / f"{name}.md").write_text(text, "utf-8")
+    result = build.Chapter(root)
+    for section in result.sections():
+        build.restamp(section)
+    return result
+
+
+def call(chapter, *args):
+    return build.main([args[0], "--root", str(chapter.root), *args[1:]])
+
+
+def edit(chapter, old, new, name="good"):
+    path = chapter.root / f"chapters/text/{name}.md"
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def cells(*sources):
+    """Return a small text with these code cells; a first line may hold tags."""
+    text = '---\nframeworks: [mxnet]\n---\n\n+++ {"lang": "en", "id": "intro"}\n# Title\n'
+    text += "".join(f"\n```{{code-cell}}\n{source}\n```\n" for source in sources)
+    return text + '\n+++ {"lang": "en", "id": "end"}\n## Summary\n\n## Exercises\n'
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Return a built chapter, for tests that do not change it."""
+    chapter = make(tmp_path_factory.mktemp("built"))
+    assert call(chapter, "build") == 0
+    return chapter
+
+
+def files(chapter):
+    return {p: p.read_bytes() for p in (chapter.root / "chapters").rglob("*") if p.is_file()}
+
+
+# ---- Texts to notebooks --------------------------------------------------------------------------
+
+
+def test_good_text_passes(built, capsys):
+    assert call(built, "check") == 0
+    assert "agree" in capsys.readouterr().out
+
+
+def test_notebook_content(built):
+    notebooks = {
+        lang: build.read_notebook(built.notebook("mxnet", lang, "good")) for lang in ("en", "zh")
+    }
+    en, zh = notebooks["en"].cells, notebooks["zh"].cells
+    ids = ["title", "setup", "intro", "intro_1", "end", "end_1"]  # The PyTorch cell is left out
+    assert [c.id for c in en] == [c.id for c in zh] == ids
+    assert en[0].source == (
+        "# Adding Two Numbers\n\n[中文](../zh/good.ipynb) · [Open in Colab]("
+        "https://colab.research.google.com/github/someone/somewhere/blob/main/"
+        "chapters/mxnet/en/good.ipynb)"
+    )
+    assert zh[0].source.startswith("# 两个数相加\n\n[English](../en/good.ipynb) · ")
+    assert "someone/somewhere" in en[1].source and "不起作用" in zh[1].source
+    assert zh[3].source.splitlines()[1] == "x, y = 1, 2  # 两个数"
+    assert zh[3].outputs == en[3].outputs and zh[3].execution_count == en[3].execution_count == 2
+    assert zh[3].outputs[0].text.endswith("3 # a | b\n")
+    assert zh[5].source == "# @title 解答\n# 看看它\nx"
+    assert zh[5].metadata.jupyter.source_hidden and zh[5].metadata.cellView == "form"
+    assert list(notebooks["en"].metadata.d2l_local) == ["date", "hardware", "versions"]
+    assert notebooks["en"].metadata.language_info == {"name": "python"}
+
+
+def test_rebuilding_changes_nothing(built, capsys):
+    before = files(built)
+    assert call(built, "build") == 0
+    assert "outputs kept, nothing to write" in capsys.readouterr().out
+    assert call(built, "build", "--force") == 0
+    assert files(built) == before
+
+
+def test_syntax_trees_are_equal(built):
+    section = built.sections()[0]
+    programs = [
+        [build.code_key(c.source) for c in build.code_cells(section.notebook("mxnet", lang))]
+        for lang in section.langs
+    ]
+    assert programs[0] == programs[1] and len(programs[0]) == 3
+
+
+def test_prose_and_comments_keep_outputs_and_code_does_not(chapter, capsys):
+    assert call(chapter, "build") == 0
+    edit(chapter, "It is fast.", "It is quick.")
+    edit(chapter, "# Two numbers |", "# A pair |")
+    capsys.readouterr()
+    assert call(chapter, "build") == 0
+    out = capsys.readouterr().out
+    assert "outputs kept, 0 s" in out
+    assert "warning: good.md:37: [zh/end] is stale" in out
+    assert call(chapter, "check") == 1
+    assert call(chapter, "stamp") == 0 and call(chapter, "check") == 0
+    edit(chapter, "x + y,", "x * y,")
+    assert call(chapter, "build") == 0
+    notebook = build.read_notebook(chapter.notebook("mxnet", "zh", "good"))
+    assert notebook.cells[3].outputs[0].text.endswith("2 # a | b\n")
+
+
+def test_inserted_cell_renames_no_other_block(chapter):
+    before = [c.id for c in chapter.sections()[0].notebook("mxnet", "en").cells]
+    edit(chapter, "```{code-cell}\n:tags: [pytorch]", "```{code-cell}\ny\n```\n\n```{code-cell}")
+    after = [c.id for c in chapter.sections()[0].notebook("mxnet", "en").cells]
+    assert [i for i in after if i in before] == before
+
+
+@pytest.mark.parametrize(
+    "source, en, zh",
+    [
+        ("x = 1  # one | 一", "x = 1  # one", "x = 1  # 一"),
+        ("x = 'a # b | c'  # one", "x = 'a # b | c'  # one", "x = 'a # b | c'  # one"),
+        ("x = 1 | 2  # or | 或", "x = 1 | 2  # or", "x = 1 | 2  # 或"),
+        ("# one\n# two | 一\nx", "# one\n# two\nx", "# one\n# 一\nx"),
+        ("# one | 一\n# two |\nx", "# one\n# two\nx", "# 一\nx"),
+        ("!ls \"it's | grep a\nx  # one | 一", None, "!ls \"it's | grep a\nx  # 一"),
+        ("%matplotlib inline\nx  # one | 一", None, "%matplotlib inline\nx  # 一"),
+        ('"""\n# a | b\n"""', '"""\n# a | b\n"""', '"""\n# a | b\n"""'),
+        ("f(a,  # one | 一\n  b)", "f(a,  # one\n  b)", "f(a,  # 一\n  b)"),
+    ],
+)
+def test_comments(source, en, zh):
+    assert en is None or build.translate(source, 0) == en
+    assert build.translate(source, 1) == zh
+    assert build.translate(source, 2) == build.translate(source, 0)  # No third part: the first
+    assert build.code_key(build.translate(source, 1)) == build.code_key(source)
+
+
+def test_third_language_needs_no_code(tmp_path):
+    text = cells("x = 1  # one | 一\nprint(x)").replace(
+        "# Title\n", '# Title\n\n+++ {"lang": "ja", "id": "intro"}\n# 題名\n'
+    )
+    text += '\n+++ {"lang": "ja", "id": "end"}\n## まとめ\n\n## 演習\n'
+    chapter = make(tmp_path, small=text)
+    assert call(chapter, "build") == 0 and call(chapter, "check") == 0
+    notebook = build.read_notebook(chapter.notebook("mxnet", "ja", "small"))
+    assert notebook.cells[0].source.startswith("# 題名\n\n[English](../en/small.ipynb) · ")
+    assert notebook.cells[2].source == "x = 1  # 一\nprint(x)"
+    assert notebook.cells[2].outputs[0].text == "1\n"
+
+
+def test_second_framework(tmp_path):
+    chapter = make(tmp_path, good=GOOD.replace("[mxnet]", "[mxnet, pytorch]"))
+    section = chapter.sections()[0]
+    notebook = section.notebook("pytorch", "zh")
+    assert [c.id for c in notebook.cells][3:5] == ["intro_1", "intro_2"]
+    assert notebook.cells[4].source == "import torch" and "tags" not in notebook.cells[4].metadata
+    assert "[MXNet](../../mxnet/zh/good.ipynb)" in notebook.cells[0].source
+
+
+def test_stamp_edits_only_its_line(tmp_path):
+    chapter = make(tmp_path)
+    path = chapter.root / "chapters/text/good.md"
+    text = GOOD.replace("\n", "\r\n")
+    text = text.replace('{"lang": "zh", "id": "end"}', '{"of": "0", "lang":"zh","id":"end" }')
+    path.write_bytes(text.encode())
+    stale = chapter.sections()[0].stale()
+    assert [block.id for block in stale] == ["intro", "end"]
+    assert call(chapter, "stamp") == 0
+    new = path.read_bytes().decode()
+    twins = chapter.sections()[0].twins()
+    for old, block in zip(text.split("\r\n"), new.split("\r\n")):
+        if old != block:
+            assert re.sub(r'(, )?"of": "\w+"', "", old) == re.sub(r'(, )?"of": "\w+"', "", block)
+    assert new.count("\r\n") == text.count("\r\n")
+    assert twins["end"]["zh"].of == build.digest(twins["end"]["en"].source)
+    assert call(chapter, "stamp") == 0 and path.read_bytes().decode() == new
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("frameworks: [mxnet]", "title: x", "the front matter must say `frameworks:`"),
+        ('{"lang": "en", "id": "end"}', '{"lang": "en"}', "good.md:28: prose starts with"),
+        ('{"lang": "en", "id": "end"}', '{"lang": "en", "id": "intro"}', "the id is taken"),
+        ('"en", "id": "end"}', '"en", "id": "end", "tag": 1}', "unknown key tag"),
+        ('"en", "id": "end"}', '"en", "id": "end"', "could not be read"),
+        ('"id": "intro"}', '"id": 1}', "lang, id and of are strings"),
+        ("# Adding", "Adding", "[en] must begin with a title"),
+        (":tags: [solution]", ":tags: solution", "is not of type 'array'"),
+        (":tags: [solution]", ":tags:", "is not of type 'array'"),
+        ("# Look at it | 看看它\nx\n", "", "an empty cell"),
+    ],
+)
+def test_malformed_text(chapter, capsys, old, new, message):
+    edit(chapter, old, new)
+    assert call(chapter, "build") == 1
+    assert message in capsys.readouterr().err
+
+
+def test_unknown_section(chapter, capsys):
+    assert call(chapter, "build", "--section", "bad") == 1
+    assert "no text for bad" in capsys.readouterr().err
+
+
+def test_write_is_atomic(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    assert build.write(path, "one") and not build.write(path, "one")
+    seen = []
+
+    def replace(old, new):
+        seen.append((Path(old).read_text(), path.read_text()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(KeyboardInterrupt):
+        build.write(path, "two")
+    assert seen == [("two", "one")]
+    assert path.read_text() == "one" and list(tmp_path.iterdir()) == [path]
+
+
+# ---- Checks --------------------------------------------------------------------------------------
+
+
+def problems(chapter):
+    return check.text(chapter.sections()[0])
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        # Twins
+        ('{"lang": "zh", "id": "end"', '{"lang": "zh", "id": "end2"', "[en/end] has no twin in zh"),
+        ('{"lang": "zh", "id": "end"', '{"lang": "zh", "id": "end2"', "right after its twin"),
+        ("It is fast.", "It is quick.", "good.md:37: [zh/end] is stale"),
+        # What they must share
+        ("## 练习", "### 练习", "heading levels [2, 2] and [2, 3]"),
+        ("3个", "4个", "numbers differ: ['3'] only there, ['4'] only here"),
+        ("`sum`以及", "`min`以及", "code differ: ['sum'] only there, ['min'] only here"),
+        ("$x+y$，", "$x-y$，", "math differ"),
+        ("[原文](https://d2l.ai)", "[原文](https://zh.d2l.ai)", "links differ"),
+        # Terms
+        ("**参数**（parameter）", "**系数**（parameter）", "“parameter” is 参数"),
+        ("很快。", "操作符很快。", "操作符 should be 运算符"),
+        # Names
+        ("`x`是什么", "`xx`是什么", "`xx` is in no code cell"),
+        ("`x`是什么", "`module.x()`是什么", "`module.x()` is in no code cell"),
+        # Typography
+        ("很快。", "在 GPU上很快。", "No space between 汉字 and Latin"),
+        ("很快。", "在GPU 上很快。", "No space between 汉字 and Latin"),
+        ("很快。", "很快\n很快。", "No space or line break between 汉字"),
+        ("很快。", "很快,", "Full-width punctuation"),
+        ("很快。", "很快(真的)。", "Full-width punctuation"),
+        ("很快。", "请看。", "No 您 and no 请"),
+        ("两个数\n", "两个 x\n", "[code] No space between 汉字 and Latin"),
+        ("**参数**（parameter）`x`", "**参数（parameter）**值`x`", "does not become bold"),
+        # The rest
+        ("x, y = 1, 2", "\n" * 15 + "x, y = 1, 2", "18 lines; at most 15"),
+        ("`sum` and", "{math}`sum` and", "MyST shows as it stands on GitHub: {math}`sum`"),
+        ("It is fast.", "```{note}\nfast\n```", "MyST shows as it stands on GitHub: ```{note}"),
+        ("It is fast.", "(label)=\nIt is fast.", "MyST shows as it stands on GitHub: (label)="),
+        ("It is fast.", ":numref:`x`.", "MyST shows as it stands on GitHub: :numref:`x`"),
+        ("## Exercises", "## Problems", "[en] has no heading ## Exercises"),
+        ("## 小结", "## 总结", "[zh] has no heading ## 小结"),
+    ],
+)
+def test_check_text(chapter, old, new, message):
+    assert problems(chapter) == []
+    edit(chapter, old, new)
+    assert any(message in problem for problem in problems(chapter)), problems(chapter)
+    assert all(problem.startswith("good.md:") for problem in problems(chapter))
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("`x`是什么？", "`x`是什么？申请、请求、`nvidia_smi`和`d2l.devices(2)`。"),
+        ("1,", "1,  # Ready\n#\n"),
+        ("很快。", "$x$ 很快，`x`，1.5倍：[页面](https://d2l.ai)。"),
+    ],
+)
+def test_check_allows(chapter, old, new):
+    edit(chapter, old, new)
+    allowed = ("numbers", "code", "links", "math")
+    assert all(any(word in problem for word in allowed) for problem in problems(chapter))
+
+
+def test_numbers_and_math():
+    one = check.read("1,000 of 2.5 and `3` and $4$ [5](6) \n\n$$7 \\text{seconds}$$")
+    other = check.read("共1000，2.5，`3`，$4$，[5](6)\n\n$$7\\text{秒}$$\n")
+    assert one.numbers == other.numbers == {"1000": 1, "2.5": 1, "5": 1}
+    assert one.math == other.math
+
+
+@pytest.fixture
+def committed(built):
+    """Return a notebook of the built chapter, and what its text makes."""
+    path = built.notebook("mxnet", "en", "good")
+    return path, built.sections()[0].notebook("mxnet", "en"), build.read_notebook(path)
+
+
+def test_check_notebook(committed):
+    path, expected, notebook = committed
+    assert check.notebook(path, expected, notebook) == []
+    assert check.notebook(path, expected, None) == ["missing: build it"]
+    notebook.cells[3].source += "\nz = 1"
+    assert check.notebook(path, expected, notebook) == ["differs from its text in intro_1"]
+
+
+def test_check_execution_count(committed):
+    path, expected, notebook = committed
+    notebook.cells[3].execution_count = None
+    assert check.notebook(path, expected, notebook) == ["cell intro_1: was not executed"]
+
+
+def test_check_link(committed):
+    path, _, notebook = committed
+    notebook.cells[2].source = "[a](../zh/good.ipynb#b) ![c](../../../img/none.svg)"
+    found = check.notebook(path, notebook, notebook)
+    assert [f for f in found if "leads" in f] == [
+        "cell intro: the link ../../../img/none.svg leads nowhere"
+    ]
+
+
+@pytest.mark.parametrize(
+    "output, message",
+    [
+        ({"output_type": "error", "ename": "E", "evalue": "v", "traceback": []}, "error E: v"),
+        ({"output_type": "stream", "name": "stderr", "text": "oh"}, "writes to stderr: oh"),
+        ({"output_type": "stream", "name": "stdout", "text": "x" * 600000}, "output of 585 KB"),
+        (
+            {"output_type": "stream", "name": "stdout", "text": "Glyph 1 missing from font(s) A"},
+            "shows as a box",
+        ),
+    ],
+)
+def test_check_outputs(committed, output, message):
+    path, expected, notebook = committed
+    notebook.cells[3].outputs = [build.nbformat.from_dict(output)]
+    found = check.notebook(path, expected, notebook)
+    assert len(found) == 1 and message in found[0] and "cell intro_1" in found[0]
+
+
+def test_check_orphan(chapter, capsys):
+    build.write(chapter.notebook("mxnet", "en", "old"), "{}")
+    assert call(chapter, "check") == 1
+    out = capsys.readouterr().out
+    assert "chapters/mxnet/en/old.ipynb: no text makes it" in out
+    assert "chapters/mxnet/en/good.ipynb: missing: build it" in out
+
+
+# ---- This chapter --------------------------------------------------------------------------------
+
+
+def test_this_chapter(capsys):
+    result = build.main(["check"])
+    assert result == 0, capsys.readouterr().out
+
+
+def test_glossary_does_not_forbid_what_it_asks_for():
+    glossary = build.Chapter(ROOT).glossary
+    for lang in glossary["languages"]:
+        right = [form for term in glossary["terms"] for form in check.forms(term, lang)]
+        wrong = [w for term in glossary["terms"] for w in term.get("not", {}).get(lang, [])]
+        assert [(w, form) for w in wrong for form in right if w in form] == []
+
+
+# ---- Execution -----------------------------------------------------------------------------------
+
+
+def test_failing_cell(tmp_path, capsys):
+    chapter = make(tmp_path, bad=cells("x = 0", "y = 1 / x  # Fails"), good=cells("print(1)"))
+    assert call(chapter, "build") == 1
+    out = capsys.readouterr().out
+    assert "chapters/mxnet/en/bad.ipynb, cell intro_2:\n    y = 1 / x  # Fails\n" in out
+    assert "ZeroDivisionError: division by zero" in out and "\x1b" not in out
+    assert not chapter.notebook("mxnet", "en", "bad").exists()
+    assert chapter.notebook("mxnet", "en", "good").exists()
+
+
+def test_expected_failure_and_stderr(tmp_path, capsys):
+    write = "import sys\nprint('oh', file=sys.stderr)"
+    chapter = make(
+        tmp_path,
+        good=cells(":tags: [raises-exception]\n1 / 0", f":tags: [stderr-ok]\n{write}"),
+        loud=cells(write),
+    )
+    assert call(chapter, "build") == 1
+    assert "loud.ipynb, cell intro_1: writes to stderr: oh" in capsys.readouterr().out
+    assert call(chapter, "check", "--section", "good") == 0
+    tags = build.read_notebook(chapter.notebook("mxnet", "en", "good")).cells[2].metadata.tags
+    assert tags == ["raises-exception", "nbval-raises-exception"]
+
+
+def test_timeout(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(build, "CELL_SECONDS", 1)
+    chapter = make(tmp_path, slow=cells("import time", "time.sleep(60)"))
+    started = time.monotonic()
+    assert call(chapter, "build") == 1
+    assert time.monotonic() - started < 20
+    out = capsys.readouterr().out
+    assert "slow.ipynb, cell intro_2:\n    time.sleep(60)\n" in out and "timed out" in out
+    monkeypatch.undo()
+    notebook = chapter.sections()[0].notebook("mxnet", "en")
+    build.write(chapter.notebook("mxnet", "en", "slow"), build.dump(notebook))
+    assert call(chapter, "run", "--seconds", "1") == 1
+    out = capsys.readouterr().out
+    assert "cell intro_2:" in out and "1.0 s a notebook" in out and "failed" in out.splitlines()[-1]
+
+
+PLOT = """\
+%matplotlib inline
+import warnings
+import matplotlib.pyplot as plt
+from matplotlib_inline import backend_inline
+plt.rcParams["font.family"] = "DejaVu Sans"
+backend_inline.set_matplotlib_formats("FORMAT")
+FILTER
+plt.title("中文");"""
+
+
+@pytest.mark.parametrize(
+    "form, filters, message",
+    [
+        ("png", "", "UserWarning: Glyph 20013"),  # Drawn at the end of the cell
+        ("svg", "warnings.simplefilter('ignore')", "without a glyph shows as a box"),
+    ],
+)
+def test_missing_glyph(tmp_path, capsys, form, filters, message):
+    source = PLOT.replace("FORMAT", form).replace("FILTER", filters)
+    chapter = make(tmp_path, plot=cells(source))
+    assert call(chapter, "build") == 1
+    out = capsys.readouterr().out
+    assert "cell intro_1" in out and message in out
+
+
+def test_glyphs_that_exist_pass(tmp_path):
+    source = PLOT.replace("FORMAT", "svg").replace("FILTER", "").replace("中文", "abc ∑ é")
+    assert call(make(tmp_path, plot=cells(source)), "build") == 0
+
+
+def test_run(tmp_path, capsys):
+    chapter = make(
+        tmp_path,
+        a=cells("import os", "print('devices: cpu(0), cpu(1) (two)')"),
+        b=cells("open('trace.json', 'w').close()"),
+    )
+    assert call(chapter, "build") == 0
+    path = chapter.notebook("mxnet", "en", "a")
+    path.write_text(path.read_text("utf-8").replace('import os"', 'import nosuch"'), "utf-8")
+    before = files(chapter)
+    capsys.readouterr()
+    assert call(chapter, "run") == 1
+    out = capsys.readouterr().out
+    assert "[1/2] mxnet/en/a ... failed\nchapters/mxnet/en/a.ipynb, cell intro_1:" in out
+    assert "    import nosuch\n" in out and "ModuleNotFoundError" in out
+    assert re.search(r"^\[2/2\] mxnet/en/b \.\.\. ok, [\d.]+ s$", out, re.MULTILINE)
+    table = out[out.index("notebook ") :].splitlines()
+    assert table[0].split() == ["notebook", "language", "devices", "cells", "seconds", "result"]
+    assert table[1].split()[:3] == ["mxnet/a", "en", "-"] and table[1].endswith("failed")
+    assert table[2].split()[0] == "mxnet/b" and table[2].endswith("ok")
+    assert files(chapter) == before and (chapter.root / "build/mxnet/en/trace.json").exists()
+    path.write_text(path.read_text("utf-8").replace('import nosuch"', 'import os"'), "utf-8")
+    assert call(chapter, "run", "--section", "a", "--framework", "mxnet") == 0
+    assert "cpu(0), cpu(1)  3 " in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_no_process_survives(tmp_path, number):
+    source = (
+        "import os, subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '100'])\n"
+        "print(os.getpid(), child.pid, file=open('pids.tmp', 'w'))\n"
+        "os.rename('pids.tmp', 'pids')\n"
+        "time.sleep(100)"
+    )
+    chapter = make(tmp_path, slow=cells(source))
+    command = [sys.executable, str(ROOT / "chapters/build.py"), "build", "--root", str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    pids = chapter.root / "build/mxnet/en/pids"
+    deadline = time.monotonic() + 30
+    while not pids.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], errors
+    for pid in map(int, pids.read_text().split()):
+        for _ in range(50):
+            if not alive(pid):
+                break
+            time.sleep(0.1)
+        assert not alive(pid)
+    assert not chapter.notebook("mxnet", "en", "slow").exists()
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")  # What nobody has waited for is dead nevertheless
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
