@@ -60,9 +60,10 @@ stamp: $(READY)  ## Confirm that the translations match, after reading them agai
 bench: $(READY)  ## Measure the figures that the chapter promises
 	$(PY) tests/bench.py
 
-lint: $(READY)  ## Lint and format the code
+lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(PY) chapters/build.py format
 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/mxnet.txt

@@ -4,6 +4,7 @@
     python chapters/build.py check            fail where text, languages and notebooks disagree
     python chapters/build.py stamp            after re-reading: mark the twins as agreeing
     python chapters/build.py run              execute every notebook afresh into build/
+    python chapters/build.py format           lay out the texts' code with ruff
 
 A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. Its front matter says
 which notebooks it makes (`frameworks: [mxnet]`) and which names its prose may mention although no
@@ -573,6 +574,41 @@ def command_stamp(chapter: Chapter, args) -> int:
     return 0
 
 
+def command_format(chapter: Chapter, args) -> int:
+    for section in chapter.sections(args.section):
+        text = section.path.read_text("utf-8")
+        formatted = format_code(text, [block.source for block in section.code()], chapter.root)
+        if formatted != text:
+            write(section.path, formatted)
+            print(f"{section.path.name} formatted")
+    return 0
+
+
+def format_code(text: str, sources: list[str], root: Path) -> str:
+    """Return the text with its code laid out by ruff, which knows how to treat notebooks' cells."""
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "text.ipynb")
+        nbformat.write(notebook, path)
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            "format",
+            "-q",
+            "--config",
+            root / "pyproject.toml",
+        ]
+        subprocess.run([*command, path], check=True)
+        formatted = [cell.source for cell in nbformat.read(path, 4).cells]
+    position = 0
+    for old, new in zip(sources, formatted):
+        position = text.index(old, position)
+        text = text[:position] + new + text[position + len(old) :]
+        position += len(new)
+    return text
+
+
 def command_run(chapter: Chapter, args) -> int:
     rows, failed = [("notebook", "language", "devices", "cells", "seconds", "result")], 0
     paths = [
@@ -613,6 +649,7 @@ def main(argv=None) -> int:
         "check": command_check,
         "stamp": command_stamp,
         "run": command_run,
+        "format": command_format,
     }
     # `build.py --check` reads well too, and no command means build.
     if argv and argv[0].lstrip("-") in commands:

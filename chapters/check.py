@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-CELL_LINES = 15
+CELL_LINES = 15  # Not counting blank ones
 OUTPUT_BYTES = 512 * 1024
 # What Matplotlib says about a character that its fonts lack, and what it draws instead in an SVG:
 # a glyph of the font of last resort or, before 3.11, a CJK character of a font that has none.
@@ -152,7 +152,7 @@ def text(section) -> list[str]:
                 found += missing_terms(proses[original], prose, original, lang, glossary)
             problems += [at(section, block, what) for what in found]
     for block in section.code():
-        lines = len(block.source.splitlines())
+        lines = sum(1 for line in block.source.splitlines() if line.strip())
         if lines > CELL_LINES:
             problems.append(at(section, block, f"{lines} lines; at most {CELL_LINES}"))
         for lang in section.langs:

@@ -14,9 +14,9 @@ import os
 import warnings
 from dataclasses import dataclass
 
-import mxnet as mx
-
 from d2l_local import engine
+
+import mxnet as mx
 
 # mxnet-cu112 1.9.1 holds machine code for sm_50, 60, 70, 80 and 86 and no PTX: a GPU of the same
 # major version and an equal or higher minor one runs it, a newer major version cannot.

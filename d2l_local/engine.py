@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import ctypes.util
 import importlib
 import importlib.metadata
 import importlib.util
@@ -49,11 +48,10 @@ from d2l_local import compat
 
 SCRATCH_COPIES = 256
 
-# Flags a CPU needs for an OpenBLAS 0.3.13 kernel, best kernel first.
-BLAS_KERNELS = {
-    "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"},
-    "Haswell": {"avx2", "fma"},
-}
+# Flags a CPU needs for a kernel of the bundled OpenBLAS 0.3.13, best kernel first. That one was
+# built without AVX-512 and takes Haswell when asked for SkylakeX. Zen is Haswell tuned for AMD.
+BLAS_KERNELS = {"Haswell": {"avx2", "fma"}}
+AVX2_KERNELS = {"Haswell", "Zen"}
 
 # What mxnet-cu112 links to, in an order in which each library finds those it needs:
 # shared object, PyPI package, whether libmxnet.so itself asks for it.
@@ -188,7 +186,7 @@ def _late() -> Report:
     done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
 
     best = _choose_blas_kernel()[0]
-    if best and best != done["BLAS kernel"]:
+    if best in BLAS_KERNELS and done["BLAS kernel"] not in AVX2_KERNELS:
         done.losses.append(f"BLAS kernel stays {done['BLAS kernel']}; {best} would be faster")
     if int(copies) < SCRATCH_COPIES:
         done.losses.append(f"only {copies} scratch copies: CPU devices wait for each other")
@@ -205,9 +203,27 @@ def _late() -> Report:
 
 def _import_mxnet():
     try:
-        return importlib.import_module("mxnet")
+        with _without("sklearn"):
+            return importlib.import_module("mxnet")
     except OSError as error:
         raise ImportError(_explain_load_error(str(error))) from error
+
+
+@contextlib.contextmanager
+def _without(module: str) -> Iterator[None]:
+    """Let ``import module`` fail in a block unless it is loaded already.
+
+    MXNet imports scikit-learn only for the base class of ``mx.model.FeedForward``, can do without,
+    and takes more than twice as long with it.
+    """
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None
+    try:
+        yield
+    finally:
+        del sys.modules[module]
 
 
 def _explain_load_error(message: str) -> str:
@@ -359,18 +375,28 @@ def missing_cuda_libraries() -> list[tuple[str, str]]:
     return [
         (name, package)
         for name, package in CUDA_LIBRARIES
-        if not (_cuda_library(name) or ctypes.util.find_library(name.split(".so")[0][3:]))
+        if not (_cuda_library(name) or _loads(name))
     ]
+
+
+def _loads(name: str) -> bool:
+    # Not find_library, which knows no versions and takes CUDA 12's libraries for CUDA 11's.
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
 
 
 def load_cuda_libraries() -> None:
     """Load the CUDA libraries of the ``nvidia-*-cu11`` packages for the GPU wheel, if it is here.
 
-    One that the packages do not hold is left to the system's loader; `load` names the missing
-    ones if MXNet then fails to load.
+    One that the packages do not hold, or that itself misses another one, is left to the system's
+    loader; `load` names the missing ones if MXNet then fails to load.
     """
     if not gpu_wheel_installed():
         return
     for name, _ in CUDA_LIBRARIES:
         if path := _cuda_library(name):
-            ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+            with contextlib.suppress(OSError):
+                ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

@@ -20,6 +20,11 @@ import mxnet as mx  # noqa: E402
 from d2l.mxnet import *  # noqa: E402, F403
 from mxnet.util import is_np_array as _is_np_array  # noqa: E402
 
+# d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
+# the replacements below too.
+_d2l.d2l = sys.modules[__name__]
+
+# After `import *`, because these take the place of names of d2l's.
 from d2l_local import data as _data  # noqa: E402
 from d2l_local import devices as _devices  # noqa: E402
 from d2l_local import timeline as _timeline  # noqa: E402
@@ -34,10 +39,7 @@ from d2l_local.devices import (  # noqa: E402, F401
 )
 from d2l_local.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.process import in_new_process  # noqa: E402, F401
-
-# d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
-# the replacements below too.
-_d2l.d2l = sys.modules[__name__]
+from d2l_local.resnet import Residual, resnet18  # noqa: E402, F401
 
 
 class Benchmark(_timing.Benchmark):
@@ -79,6 +81,8 @@ class Timeline(_timeline.Timeline):
             with open(self._path) as file:
                 events = _parse_open_trace(file.read())
         finally:
+            # Else it writes the file anew when the process ends.
+            mx.profiler.set_config(filename=os.devnull)
             os.remove(self._path)
         return self._spans(
             [e for e in events if e["ph"] in "BE" and e["name"] not in self._BOOKKEEPING]

@@ -25,9 +25,10 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
     """
     with tempfile.TemporaryDirectory(prefix="d2l-process-") as folder:
         result = Path(folder, "result.json")
-        script = Path(folder, f"{fn.__name__}.py")
+        # Its folder comes first on sys.path: named after fn, it could take the place of a module.
+        script = Path(folder, "d2l_in_new_process.py")
         script.write_text(_script(fn, result), encoding="utf-8")
-        output = _run([sys.executable, str(script)], seconds, environment, fn.__name__)
+        output = run([sys.executable, str(script)], seconds, fn.__name__, **environment)
         print(output, end="")
         return json.loads(result.read_text(encoding="utf-8"))
 
@@ -41,7 +42,8 @@ def _script(fn: Callable, result: Path) -> str:
     )
 
 
-def _run(command: list[str], seconds: float, environment: dict, name: str) -> str:
+def run(command: list[str], seconds: float, name: str, **environment: object) -> str:
+    """Run a command and return its standard output; errors as of `in_new_process`."""
     variables = {**os.environ, **{key: str(value) for key, value in environment.items()}}
     for key in [key for key, value in environment.items() if value is None]:
         variables.pop(key)

@@ -105,10 +105,11 @@ class Timeline:
         """Seconds in which both devices were busy, over the busy seconds of the less busy one.
 
         1 means that the shorter work was hidden entirely behind the longer, 0 that they took
-        turns. KeyError: no such lane.
+        turns, or that one did nothing that takes time. KeyError: no such lane.
         """
         a, b = _merge(self._lane(lane_a)), _merge(self._lane(lane_b))
-        return _common_seconds(a, b) / min(self.busy(lane_a), self.busy(lane_b))
+        shorter = min(self.busy(lane_a), self.busy(lane_b))
+        return _common_seconds(a, b) / shorter if shorter else 0.0
 
     def plot(self, ax=None):
         """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it."""

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "chapters"))
 
 import build  # noqa: E402
+
 import check  # noqa: E402
 
 GOOD = """\

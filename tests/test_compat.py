@@ -13,10 +13,10 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from d2l_local import compat
+
 import numpy as np
 import pytest
-
-from d2l_local import compat
 
 compat.apply()
 mx = pytest.importorskip("mxnet")

@@ -12,10 +12,10 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from d2l_local import data
+
 import numpy as np
 import pytest
-
-from d2l_local import data
 
 NAMES = list(data.FILES)
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = NAMES

@@ -1,0 +1,56 @@
+"""ResNet-18 as d2l defines it, for both kinds of array.
+
+d2l 1.0.3's `Residual` calls ``npx.relu``, which takes ``mx.np`` arrays alone, and is a plain
+``Block``: it cannot be hybridized or exported. The blocks here have the same signatures, layers
+and number of parameters, take ``mx.nd`` arrays, or ``mx.np`` arrays after ``npx.set_np()``, and
+are hybrid.
+"""
+
+from __future__ import annotations
+
+from mxnet.gluon import nn
+
+
+class Residual(nn.HybridBlock):
+    """Two 3x3 convolutions with batch normalization, and a shortcut around them.
+
+    Maps (n, channels, height, width) to (n, num_channels, height / strides, width / strides),
+    rounded up. The shortcut is the input itself, so its shape must be that of the output, or,
+    with ``use_1x1conv``, a 1x1 convolution of the input.
+    """
+
+    def __init__(self, num_channels, use_1x1conv=False, strides=1, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.conv1 = nn.Conv2D(num_channels, kernel_size=3, padding=1, strides=strides)
+            self.conv2 = nn.Conv2D(num_channels, kernel_size=3, padding=1)
+            self.conv3 = None
+            if use_1x1conv:
+                self.conv3 = nn.Conv2D(num_channels, kernel_size=1, strides=strides)
+            self.bn1 = nn.BatchNorm()
+            self.bn2 = nn.BatchNorm()
+            # A layer and not a function: Gluon's layers know which kind of array they have.
+            self.relu = nn.Activation("relu")
+
+    def hybrid_forward(self, F, X):
+        Y = self.relu(self.bn1(self.conv1(X)))
+        Y = self.bn2(self.conv2(Y))
+        return self.relu(Y + (self.conv3(X) if self.conv3 else X))
+
+
+def resnet18(num_classes):
+    """ResNet-18 for small images, as in d2l: 3x3 kernel and stride 1 at the start, no pooling.
+
+    Maps (n, channels, height, width) to (n, num_classes). For one channel and 10 classes it trains
+    11,175,818 parameters.
+    """
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(64, kernel_size=3, padding=1), nn.BatchNorm(), nn.Activation("relu"))
+    for num_channels in (64, 128, 256, 512):
+        block = nn.HybridSequential()
+        for i in range(2):
+            shrink = i == 0 and num_channels > 64
+            block.add(Residual(num_channels, use_1x1conv=shrink, strides=2 if shrink else 1))
+        net.add(block)
+    net.add(nn.GlobalAvgPool2D(), nn.Dense(num_classes))
+    return net

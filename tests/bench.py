@@ -1,0 +1,394 @@
+"""Measures what the chapter promises, beside what a reader would use instead: ``make bench``.
+
+    python tests/bench.py            all rows
+    python tests/bench.py dot run    the rows of these names
+    python tests/bench.py scratch    the table in d2l_local.engine (not among "all rows")
+
+Each configuration runs in a process of its own with a time limit, because MXNet reads its settings
+only once and because the stock settings may hang: then the row says so. Ratios compare two
+configurations of one run; all times are medians of repeats.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from d2l_local import process
+
+SECONDS = 300  # For one configuration: longer means that it hangs
+
+# Settings that would otherwise come from the environment: a stock reader has none of them.
+NOTHING_SET = dict.fromkeys(
+    (
+        "MXNET_CPU_TEMP_COPY",
+        "MXNET_OMP_MAX_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_CORETYPE",
+        "OPENBLAS_L2_SIZE",
+        "OPENBLAS_NUM_THREADS",
+    )
+)
+
+
+@dataclass
+class Row:
+    """A line of the table: two figures, the one to judge, and what it should reach."""
+
+    what: str
+    other: str
+    ours: str
+    figure: float
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def cells(self) -> list[str]:
+        bound = f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
+        reached = (self.at_least is None or self.figure >= self.at_least) and (
+            self.at_most is None or self.figure <= self.at_most
+        )
+        verdict = "yes" if reached else "NO"
+        return [self.what, self.other, self.ours, f"{self.figure:.2f}", bound, verdict]
+
+
+# ---- Workers: each runs in a process of its own and prints its result as JSON --------------------
+
+
+def prepare(how: str) -> None:
+    """Import MXNet prepared by d2l_local, or as it comes but for the names that it misses."""
+    if how == "ours":
+        import d2l_local.mxnet  # noqa: F401
+    elif how == "stock":
+        from d2l_local import compat
+
+        compat.apply()
+        import mxnet  # noqa: F401
+
+
+def two_devices() -> dict:
+    """20 products of 1500² on each of two CPU devices."""
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    n, num_ops = 1500, 20
+    xs = [mx.nd.random.uniform(shape=(n, n), ctx=mx.cpu(i)) for i in range(2)]
+
+    def run(x):
+        return [mx.nd.dot(x, x) for _ in range(num_ops)]
+
+    alone = [d2l.measure(lambda x=x: run(x)).median for x in xs]
+    both = d2l.measure(lambda: [run(x) for x in xs]).median
+    with d2l.Timeline() as timeline:
+        for x in xs:
+            run(x)
+    return {
+        "both / slower": both / max(alone),
+        "overlap": timeline.overlap("cpu/0", "cpu/1"),
+        "GFLOP/s": 2 * n**3 * num_ops / min(alone) / 1e9,
+    }
+
+
+def compute_and_copy() -> dict:
+    """Products on a CPU device whose results the Python thread copies to NumPy."""
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    tall = mx.nd.random.uniform(shape=(2000, 64), ctx=mx.cpu(1))
+    ys = [mx.nd.empty((2000, 2000), ctx=mx.cpu(1)) for _ in range(20)]
+
+    def compute():
+        for y in ys:
+            mx.nd.dot(tall, tall, transpose_b=True, out=y)
+
+    def copy():
+        for y in ys:
+            y.asnumpy()
+
+    return {
+        "compute": d2l.measure(compute).median,
+        "copy": d2l.measure(copy).median,
+        "together": d2l.measure(lambda: (compute(), copy())).median,
+    }
+
+
+def loaders() -> dict:
+    """Images a second, minibatches of 256 of 60,000 images, with and without worker processes."""
+    from d2l_local.data import ArrayDataLoader
+    from d2l_local.mxnet import _to_mxnet
+
+    import numpy as np
+    from mxnet import gluon, nd
+
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, size=(60000, 28, 28), dtype=np.uint8)
+    labels = rng.integers(0, 10, size=60000).astype(np.int32)
+
+    def images_per_second(loader):
+        start, count = time.perf_counter(), 0
+        for X, _ in loader:
+            count += len(X)
+        nd.waitall()
+        return count / (time.perf_counter() - start)
+
+    # Gluon's Fashion-MNIST keeps the images as one NDArray; ToTensor works on one image at a time.
+    dataset = gluon.data.ArrayDataset(nd.array(images[..., None], dtype="uint8"), labels)
+    dataset = dataset.transform_first(gluon.data.vision.transforms.ToTensor())
+    result = {
+        f"Gluon, {workers} workers": images_per_second(
+            gluon.data.DataLoader(dataset, 256, shuffle=True, num_workers=workers)
+        )
+        for workers in (0, 2, 4)
+    }
+    ours = ArrayDataLoader(images, labels, 256, shuffle=True, convert=_to_mxnet)
+    return {**result, "ours": sorted(images_per_second(ours) for _ in range(5))[2]}
+
+
+def plain_import() -> dict:
+    from d2l_local import compat
+
+    start = time.perf_counter()
+    compat.apply()
+    import d2l.mxnet  # noqa: F401
+    import mxnet  # noqa: F401
+
+    return {"seconds": time.perf_counter() - start}
+
+
+def our_import() -> dict:
+    start = time.perf_counter()
+    import d2l_local.mxnet  # noqa: F401
+
+    return {"seconds": time.perf_counter() - start}
+
+
+def scratch() -> dict:
+    """Speed-up, lane overlap and peak memory of two CPU devices, for four workloads."""
+    import resource
+
+    from d2l_local import mxnet as d2l
+
+    kind = os.environ["D2L_BENCH_WORK"]
+    devices = d2l.devices(2)
+    alone, both = (_step(kind, used) for used in (devices[:1], devices))
+    speedup = 2 * d2l.measure(alone, 3).median / d2l.measure(both, 3).median
+    with d2l.Timeline() as timeline:
+        both()
+    return {
+        "speed-up": speedup,
+        "overlap": timeline.overlap("cpu/0", "cpu/1"),
+        "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _step(kind, devices):
+    """A function that does the same work on each device: 20 products, or a training step."""
+    from mxnet import autograd, gluon, init, nd
+
+    if kind == "dot":
+        xs = [nd.random.uniform(shape=(1000, 1000), ctx=device) for device in devices]
+        return lambda: [nd.dot(x, x) for x in xs for _ in range(20)]
+    net, num_images = _network(kind)
+    net.initialize(init.Xavier(), ctx=devices)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    Xs = [nd.random.uniform(shape=(num_images, 1, 28, 28), ctx=device) for device in devices]
+    ys = [nd.zeros((num_images,), ctx=device) for device in devices]
+
+    def step():
+        with autograd.record():
+            losses = [loss(net(X), y) for X, y in zip(Xs, ys)]
+        for each in losses:
+            each.backward()
+        trainer.step(num_images * len(devices))
+
+    return step
+
+
+def _network(kind):
+    """The network and the number of images for each device."""
+    from d2l_local import mxnet as d2l
+
+    from mxnet.gluon import nn
+
+    if kind.startswith("resnet"):
+        net = d2l.resnet18(10)
+        if kind == "resnet hybridized":
+            net.hybridize(static_alloc=True, static_shape=True)
+        return net, 64
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(20, 3, activation="relu"),
+        nn.AvgPool2D(2, 2),
+        nn.Conv2D(50, 5, activation="relu"),
+        nn.AvgPool2D(2, 2),
+        nn.Dense(128, activation="relu"),
+        nn.Dense(10),
+    )
+    return net, 256
+
+
+WORKERS = [scratch, two_devices, compute_and_copy, loaders, plain_import, our_import]
+
+
+def isolated(worker, prepared: str = "ours", **environment) -> dict:
+    """Result of a worker in a new process; raises what `d2l_local.process.run` raises."""
+    command = [sys.executable, __file__, "--worker", worker.__name__, prepared]
+    output = process.run(command, SECONDS, worker.__name__, **{**NOTHING_SET, **environment})
+    return json.loads(output.splitlines()[-1])
+
+
+def stock_or_why_not(worker) -> dict | str:
+    """Result of a worker with the stock settings, or "hangs" or "fails"."""
+    try:
+        return isolated(worker, "stock")
+    except TimeoutError:
+        return "hangs"
+    except RuntimeError:
+        return "fails"
+
+
+def shown(result: dict | str, key: str, form: str = "{:.2f}") -> str:
+    return result if isinstance(result, str) else form.format(result[key])
+
+
+# ---- Rows ----------------------------------------------------------------------------------------
+
+
+def dot() -> list[Row]:
+    stock, ours = stock_or_why_not(two_devices), isolated(two_devices)
+    rate = ours["GFLOP/s"] / stock["GFLOP/s"] if isinstance(stock, dict) else float("inf")
+    return [
+        Row(
+            "two CPU devices, both / slower",
+            f"stock {shown(stock, 'both / slower')}",
+            shown(ours, "both / slower"),
+            ours["both / slower"],
+            at_most=1.15,
+        ),
+        Row(
+            "two CPU devices, overlap of the lanes",
+            f"stock {shown(stock, 'overlap')}",
+            shown(ours, "overlap"),
+            ours["overlap"],
+            at_least=0.85,
+        ),
+        Row(
+            "rate of dot, ours / stock",
+            f"stock {shown(stock, 'GFLOP/s', '{:.0f} GFLOP/s')}",
+            shown(ours, "GFLOP/s", "{:.0f} GFLOP/s"),
+            rate,
+            at_least=2,
+        ),
+    ]
+
+
+def copy() -> list[Row]:
+    ours = isolated(compute_and_copy)
+    longer = max(ours["compute"], ours["copy"])
+    return [
+        Row(
+            "compute and copy together / the longer",
+            f"in turns {(ours['compute'] + ours['copy']) / longer:.2f}",
+            f"{ours['together']:.3f} s",
+            ours["together"] / longer,
+            at_most=1.15,
+        )
+    ]
+
+
+def loader() -> list[Row]:
+    rates = isolated(loaders)
+    best = max((key for key in rates if key != "ours"), key=rates.get)
+    return [
+        Row(
+            "loader, images/s, ours / Gluon's DataLoader",
+            f"{best} {rates[best]:,.0f}",
+            f"{rates['ours']:,.0f}",
+            rates["ours"] / rates[best],
+            at_least=5,
+        )
+    ]
+
+
+def imports() -> list[Row]:
+    pairs = [(isolated(plain_import, "bare"), isolated(our_import, "bare")) for _ in range(3)]
+    plain, ours = (min(result["seconds"] for result in results) for results in zip(*pairs))
+    return [
+        Row(
+            "import, ours / mxnet and d2l.mxnet",
+            f"{plain:.2f} s",
+            f"{ours:.2f} s",
+            ours / plain,
+            at_most=1.3,
+        )
+    ]
+
+
+def run() -> list[Row]:
+    """Minutes of `make run` for one section in both languages."""
+    build = Path(__file__).parents[1] / "chapters/build.py"
+    start = time.perf_counter()
+    subprocess.run(
+        [sys.executable, build, "run", "--section", "auto-parallelism"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    minutes = (time.perf_counter() - start) / 60
+    return [
+        Row("make run, auto-parallelism, minutes", "", f"{minutes:.1f} min", minutes, at_most=3)
+    ]
+
+
+ROWS = [dot, copy, loader, imports, run]
+
+
+def scratch_table() -> str:
+    """Speed-up and peak memory over the number of scratch copies, as reStructuredText."""
+    kinds, lines = ("dot", "lenet", "resnet", "resnet hybridized"), []
+    for copies in (4, 16, 64, 256, 1024):
+        cells = [str(copies)]
+        for kind in kinds:
+            got = isolated(scratch, MXNET_CPU_TEMP_COPY=copies, D2L_BENCH_WORK=kind)
+            cells.append(f"{got['speed-up']:.2f} {got['overlap']:.2f} {got['MB']:.0f} MB")
+            print(copies, kind, cells[-1], file=sys.stderr, flush=True)
+        lines.append("  ".join(f"{cell:<19}" for cell in cells))
+    return "\n".join(["  ".join(f"{head:<19}" for head in ("copies", *kinds)), *lines])
+
+
+def table(rows: list[Row]) -> str:
+    head = ["what", "instead", "ours", "figure", "to reach", "reached"]
+    lines = [head] + [row.cells() for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
+    )
+
+
+def main(names: list[str]) -> None:
+    if names == ["scratch"]:
+        print(scratch_table())
+        return
+    known = {row.__name__: row for row in ROWS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
+    rows = []
+    for name in names or known:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        rows += known[name]()
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        prepare(sys.argv[3])
+        print(json.dumps({worker.__name__: worker for worker in WORKERS}[sys.argv[2]]()))
+    else:
+        main(sys.argv[1:])
