@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from d2l_local import engine
 
-import mxnet as mx
+engine.load()  # Before MXNet: whoever imports this module first has a prepared process too
+
+import mxnet as mx  # noqa: E402
 
 # mxnet-cu112 1.9.1 holds machine code for sm_50, 60, 70, 80 and 86 and no PTX: a GPU of the same
 # major version and an equal or higher minor one runs it, a newer major version cannot.

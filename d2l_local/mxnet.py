@@ -29,6 +29,7 @@ from d2l_local import data as _data  # noqa: E402
 from d2l_local import devices as _devices  # noqa: E402
 from d2l_local import timeline as _timeline  # noqa: E402
 from d2l_local import timing as _timing  # noqa: E402
+from d2l_local.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.devices import (  # noqa: E402, F401
     banner,
     devices,

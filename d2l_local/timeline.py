@@ -131,7 +131,7 @@ class Timeline:
         handles = {label: bar for bar, label in zip(*ax.get_legend_handles_labels())}
         if handles:
             ax.legend(
-                handles.values(), handles, ncols=2, frameon=False,
+                handles.values(), handles, ncol=2, frameon=False,
                 loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1,
             )  # fmt: skip
         return ax
@@ -151,8 +151,11 @@ class Timeline:
             ]  # fmt: skip
         text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
         partial = Path(f"{os.fspath(path)}.part")
-        partial.write_text(text)
-        partial.replace(path)
+        try:
+            partial.write_text(text)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def _natural(lane: str) -> tuple[str, int]:

@@ -11,6 +11,8 @@ configurations of one run; all times are medians of repeats.
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -21,6 +23,7 @@ from pathlib import Path
 
 from d2l_local import process
 
+ASYNC_CELL = "gain_1"  # After this cell the model is measured
 SECONDS = 300  # For one configuration: longer means that it hangs
 
 # Settings that would otherwise come from the environment: a stock reader has none of them.
@@ -150,6 +153,89 @@ def loaders() -> dict:
     return {**result, "ours": sorted(images_per_second(ours) for _ in range(5))[2]}
 
 
+def notebook(section: str, until: str) -> dict:
+    """Variables of a notebook after its code cells up to the one with the id ``until`` have run."""
+    import matplotlib
+    import nbformat
+
+    matplotlib.use("agg")
+    path = Path(__file__).parents[1] / f"chapters/mxnet/en/{section}.ipynb"
+    variables = {}
+    with contextlib.redirect_stdout(sys.stderr):
+        for cell in nbformat.read(path, 4).cells:
+            if cell.cell_type == "code" and cell.id != "setup":
+                exec(cell.source, variables)
+            if cell.id == until:
+                return variables
+    raise ValueError(f"{path} has no cell {until!r}")
+
+
+def hybridized() -> dict:
+    """A forward pass of the 256-128-2 network on one row, in microseconds."""
+    from d2l_local import mxnet as d2l
+
+    from mxnet import nd
+    from mxnet.gluon import nn
+
+    net = nn.HybridSequential()
+    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(2))
+    net.initialize()
+    x = nd.random.normal(shape=(1, 512))
+
+    def microseconds():
+        return d2l.measure(lambda: [net(x) for _ in range(500)], 9).median / 500 * 1e6
+
+    imperative = microseconds()
+    net.hybridize(static_alloc=True, static_shape=True)
+    return {"imperative": imperative, "hybridized": microseconds()}
+
+
+def asynchronous() -> dict:
+    """The timing model of the section, with its own cells."""
+    import numpy as np
+
+    names = notebook("async-computation", ASYNC_CELL)
+    errors = [
+        abs(names["predicted"][name] / names[measured] - 1)
+        for name, measured in (("queue", "queue"), ("wait each", "wait_each"))
+    ]
+    return {"gain": float(max(names["gains"])), "error": float(np.max(errors))}
+
+
+def lenet() -> dict:
+    """Images a second of LeNet by hand and by Trainer, with the section's own cells."""
+    return notebook("multiple-gpus", "trainer_4")["rates"]
+
+
+def resnet() -> dict:
+    """ResNet-18, hybridized: images a second on as many CPU devices as D2L_BENCH_DEVICES says."""
+    from d2l_local import mxnet as d2l
+
+    devices = d2l.devices(int(os.environ["D2L_BENCH_DEVICES"]))
+    step = _step("resnet hybridized", devices)
+    return {"images/s": 64 * len(devices) / d2l.measure(step, 3).median}
+
+
+def torch_resnet() -> dict:
+    """The same network in PyTorch: images a second on as many threads as D2L_BENCH_DEVICES."""
+    import torch
+    from d2l import torch as d2l
+
+    torch.set_num_threads(int(os.environ["D2L_BENCH_DEVICES"]))
+    net, loss = d2l.resnet18(10, 1), torch.nn.CrossEntropyLoss()
+    X, y = torch.rand(64, 1, 28, 28), torch.zeros(64, dtype=torch.long)
+    net(X)  # Its last layer takes its shape from the first batch
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    seconds = []
+    for _ in range(4):
+        start = time.perf_counter()
+        optimizer.zero_grad()
+        loss(net(X), y).backward()
+        optimizer.step()
+        seconds.append(time.perf_counter() - start)
+    return {"images/s": 64 / sorted(seconds[1:])[1]}
+
+
 def plain_import() -> dict:
     from d2l_local import compat
 
@@ -234,7 +320,19 @@ def _network(kind):
     return net, 256
 
 
-WORKERS = [scratch, two_devices, compute_and_copy, loaders, plain_import, our_import]
+WORKERS = [
+    asynchronous,
+    compute_and_copy,
+    hybridized,
+    lenet,
+    loaders,
+    our_import,
+    plain_import,
+    resnet,
+    scratch,
+    torch_resnet,
+    two_devices,
+]
 
 
 def isolated(worker, prepared: str = "ours", **environment) -> dict:
@@ -331,6 +429,79 @@ def imports() -> list[Row]:
     ]
 
 
+def hybridize() -> list[Row]:
+    us = isolated(hybridized)
+    return [
+        Row(
+            "256-128-2 at batch 1, imperative / hybridized",
+            f"imperative {us['imperative']:.0f} us",
+            f"{us['hybridized']:.0f} us",
+            us["imperative"] / us["hybridized"],
+            at_least=3,
+        )
+    ]
+
+
+def async_computation() -> list[Row]:
+    got = isolated(asynchronous)
+    return [
+        Row("a wait each / one wait, at the best size", "", "", got["gain"], at_least=1.5),
+        Row("largest error of the timing model", "", "", got["error"], at_most=0.2),
+    ]
+
+
+def multiple_gpus() -> list[Row]:
+    rates = isolated(lenet)
+    alone, by_hand, by_trainer = rates.values()
+    return [
+        Row(
+            "LeNet by hand, two devices / one",
+            f"one {alone:.0f} images/s",
+            f"{by_hand:.0f} images/s",
+            by_hand / alone,
+            at_least=1.5,
+        ),
+        Row(
+            "LeNet on two devices, by hand / Trainer",
+            f"Trainer {by_trainer:.0f} images/s",
+            f"{by_hand:.0f} images/s",
+            by_hand / by_trainer,
+            at_least=0.95,
+        ),
+    ]
+
+
+def multiple_gpus_concise() -> list[Row]:
+    """ResNet-18 on 1, 2, 4, … cores, beside PyTorch if that is installed."""
+    cores = len(os.sched_getaffinity(0))
+    counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= cores]
+    ours = {n: isolated(resnet, D2L_BENCH_DEVICES=n)["images/s"] for n in counts}
+    rows = [
+        Row(
+            f"ResNet-18, {n} devices / one",
+            f"one {ours[1]:.0f} images/s",
+            f"{ours[n]:.0f} images/s",
+            ours[n] / ours[1],
+            at_least=0.85 * n if n == 2 else 0,
+        )
+        for n in counts[1:]
+    ]
+    if importlib.util.find_spec("torch") is None:
+        return rows
+    for n in counts:
+        theirs = isolated(torch_resnet, "bare", D2L_BENCH_DEVICES=n)["images/s"]
+        rows.append(
+            Row(
+                f"ResNet-18, {n} devices / PyTorch on {n} threads",
+                f"PyTorch {theirs:.0f} images/s",
+                f"{ours[n]:.0f} images/s",
+                ours[n] / theirs,
+                at_least=1,
+            )
+        )
+    return rows
+
+
 def run() -> list[Row]:
     """Minutes of `make run` for one section in both languages."""
     build = Path(__file__).parents[1] / "chapters/build.py"
@@ -346,7 +517,17 @@ def run() -> list[Row]:
     ]
 
 
-ROWS = [dot, copy, loader, imports, run]
+ROWS = [
+    dot,
+    copy,
+    loader,
+    imports,
+    hybridize,
+    async_computation,
+    multiple_gpus,
+    multiple_gpus_concise,
+    run,
+]
 
 
 def scratch_table() -> str:

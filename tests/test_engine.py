@@ -1,0 +1,572 @@
+"""The process that d2l_local prepares for MXNet: what is set, what is kept, and that nothing hangs.
+
+MXNet reads its settings once and a deadlock cannot be interrupted, so each configuration runs in a
+process of its own with a time limit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from d2l_local import engine
+from d2l_local.process import in_new_process
+
+import pytest
+
+pytestmark = pytest.mark.timeout(200)
+
+# Settings that another test, or the machine, may have left in the environment.
+NOTHING_SET = dict.fromkeys(
+    (
+        "LD_PRELOAD",
+        "MXNET_CPU_TEMP_COPY",
+        "MXNET_CPU_WORKER_NTHREADS",
+        "MXNET_ENGINE_TYPE",
+        "MXNET_OMP_MAX_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_CORETYPE",
+        "OPENBLAS_NUM_THREADS",
+    )
+)
+
+AVX2 = engine.BLAS_KERNELS["Haswell"] <= engine.cpu_flags()
+
+
+def run(fn, seconds=60, **environment):
+    """Run ``fn`` in a new process with these settings alone."""
+    return in_new_process(fn, seconds, **{**NOTHING_SET, **environment})
+
+
+def has_libgomp() -> bool:
+    try:
+        ctypes.CDLL("libgomp.so.1")
+    except OSError:
+        return False
+    return True
+
+
+# --- No hang --------------------------------------------------------------------------------------
+
+
+def two_devices():
+    """Multiply on two CPU devices at the same time; return what loading left behind."""
+    import ctypes
+    import os
+
+    from d2l_local import engine
+
+    if os.environ.get("LOAD_OPENMP_FIRST"):
+        ctypes.CDLL("libgomp.so.1").omp_get_max_threads()
+    report = engine.load()
+    names = ("OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "MXNET_CPU_TEMP_COPY", "MXNET_ENGINE_TYPE")
+    ask_libc = ctypes.CDLL(None).getenv
+    ask_libc.restype = ctypes.c_char_p
+    environment = {name: os.environ.get(name) for name in names}
+    libc = {name: (ask_libc(name.encode()) or b"").decode() or None for name in names}
+
+    import mxnet as mx
+
+    engine.require_parallel_cpus()
+    ones = [mx.nd.ones((400, 400), ctx=mx.cpu(i)) for i in range(2)]
+    products = [mx.nd.dot(x, x) for _ in range(20) for x in ones]
+    mx.nd.waitall()
+    return {
+        "sums": sorted({float(product.sum().asscalar()) for product in products}),
+        "environment": environment,
+        "environment of C": libc,
+        "report": {s.name: [s.value, s.reason] for s in report.settings},
+        "table": str(report),
+        "summary": report.summary(),
+        "losses": report.losses,
+        "kernel": engine.blas_kernel(),
+    }
+
+
+@pytest.mark.parametrize("omp", [None, "1", "2", "4", "8", "4,2", "abc"])
+def test_nothing_hangs_whatever_omp_num_threads_is(omp):
+    result = run(two_devices, OMP_NUM_THREADS=omp)
+    assert result["sums"] == [400.0**3]
+    assert result["report"]["threads"][0] == "1"
+    for environment in (result["environment"], result["environment of C"]):
+        assert environment["OMP_NUM_THREADS"] == omp
+        assert environment["OPENBLAS_CORETYPE"] is None
+    if omp not in (None, "1"):
+        assert f"OMP_NUM_THREADS={omp} is kept" in result["report"]["threads"][1]
+
+    # Nothing else was set, so these are our choices.
+    assert result["losses"] == []
+    assert result["report"]["scratch copies"][0] == str(engine.SCRATCH_COPIES)
+    assert result["report"]["engine"][0] == "ThreadedEnginePerDevice"
+    kernel, why = result["report"]["BLAS kernel"]
+    assert kernel == result["kernel"]
+    if AVX2:
+        assert kernel == "Haswell"
+        assert "flags" in why
+
+
+@pytest.mark.skipif(not has_libgomp(), reason="this system has no libgomp.so.1")
+def test_nothing_hangs_if_another_library_has_loaded_openmp():
+    """The runtime has then read OMP_NUM_THREADS before we can hide it."""
+    result = run(two_devices, OMP_NUM_THREADS=4, LOAD_OPENMP_FIRST=1)
+    assert result["sums"] == [400.0**3]
+    assert result["environment"]["OMP_NUM_THREADS"] == "4"
+
+
+def test_settings_of_the_user_are_kept_unless_they_deadlock():
+    result = run(
+        two_devices,
+        OPENBLAS_CORETYPE="Prescott",
+        MXNET_CPU_TEMP_COPY=8,
+        MXNET_ENGINE_TYPE="NaiveEngine",
+        MXNET_OMP_MAX_THREADS=8,
+    )
+    assert result["sums"] == [400.0**3]
+    for environment in (result["environment"], result["environment of C"]):
+        assert environment["OPENBLAS_CORETYPE"] == "Prescott"
+        assert environment["MXNET_CPU_TEMP_COPY"] == "8"
+        assert environment["MXNET_ENGINE_TYPE"] == "NaiveEngine"
+    report = result["report"]
+    assert result["kernel"] == report["BLAS kernel"][0] == "Prescott"
+    assert report["scratch copies"][0] == "8"
+    assert report["engine"][0] == "NaiveEngine"
+    for name in ("BLAS kernel", "scratch copies", "engine"):
+        assert report[name][1].startswith("yours"), report[name]
+    assert "nothing overlaps" in report["engine"][1]
+    assert report["threads"][0] == "1"
+
+    # The table has a line for each, beside one another, and the summary the ones that matter.
+    lines = result["table"].splitlines()
+    assert len(lines) == len(report)
+    for line, (name, (value, reason)) in zip(lines, report.items()):
+        assert re.fullmatch(
+            rf"{re.escape(name)}\s\s+{re.escape(value)}\s\s+{re.escape(reason)}", line
+        )
+    assert len({line.index(reason) for line, (_, reason) in zip(lines, report.values())}) == 1
+    assert "\n" not in result["summary"]
+    for part in ("MXNet 1.9.1", "threads a CPU device: 1", "kernel Prescott", "8 scratch copies"):
+        assert part in result["summary"]
+
+
+# --- MXNet imported first -------------------------------------------------------------------------
+
+
+def mxnet_first():
+    import warnings
+
+    from d2l_local import compat
+
+    compat.apply()
+    import mxnet as mx
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        from d2l_local import mxnet as d2l
+    result = {
+        "warnings": [str(w.message) for w in caught if "before d2l_local" in str(w.message)],
+        "categories": [w.category.__name__ for w in caught if "before d2l" in str(w.message)],
+        "report": str(d2l.engine_report()),
+    }
+    [one] = d2l.devices(1)
+    ones = mx.nd.ones((400, 400), ctx=one)
+    result["one"] = float(mx.nd.dot(ones, ones).sum().asscalar())
+    try:
+        used = d2l.devices(2)
+    except RuntimeError as error:
+        result["error"] = str(error)
+    else:
+        ones = [mx.nd.ones((400, 400), ctx=device) for device in used]
+        products = [mx.nd.dot(x, x) for _ in range(20) for x in ones]
+        result["two"] = [float(product.sum().asscalar()) for product in products[-2:]]
+    return result
+
+
+def test_mxnet_first_with_threads_raises_instead_of_hanging():
+    result = run(mxnet_first, OMP_NUM_THREADS=4)
+    [warning] = result["warnings"]
+    assert result["categories"] == ["RuntimeWarning"]
+    assert "MXNet was imported before d2l_local" in warning
+    assert "only 4 scratch copies" in warning
+    assert "4 threads a device: two CPU devices would deadlock" in warning
+    assert "import d2l_local first" in warning
+    if AVX2:
+        assert "Haswell would be faster" in warning
+    assert "lost: " in result["report"]
+
+    assert result["one"] == 400.0**3
+    assert "two" not in result
+    assert "4 threads" in result["error"]
+    assert "Restart the kernel and import d2l_local first" in result["error"]
+    assert "OMP_NUM_THREADS=1" in result["error"]
+
+
+def test_mxnet_first_with_good_settings_loses_nothing():
+    kernel = {"OPENBLAS_CORETYPE": "haswell"} if AVX2 else {}  # As OpenBLAS: in any case
+    result = run(mxnet_first, OMP_NUM_THREADS=1, MXNET_CPU_TEMP_COPY=256, **kernel)
+    assert result["warnings"] == []
+    assert result["one"] == 400.0**3
+    assert result["two"] == [400.0**3] * 2
+    assert "imported before d2l_local" in result["report"]
+
+
+# --- Importing ------------------------------------------------------------------------------------
+
+
+def our_import():
+    import sys
+    import time
+
+    start = time.process_time()
+    import d2l_local.mxnet
+
+    return {
+        "seconds": time.process_time() - start,
+        "file": d2l_local.mxnet.__file__,
+        "modules": [name for name in sys.modules if "." not in name and sys.modules[name]],
+    }
+
+
+def plain_import():
+    import time
+
+    start = time.process_time()
+    from d2l_local import compat
+
+    compat.apply()  # Else MXNet is not to be imported at all on a newer NumPy
+    import mxnet  # noqa: I001
+    import d2l.mxnet
+
+    return {"seconds": time.process_time() - start, "file": [mxnet.__file__, d2l.mxnet.__file__]}
+
+
+@pytest.mark.timeout(600)  # A dozen processes at most, on a busy machine
+def test_import_takes_no_longer_than_mxnet_s_and_d2l_s():
+    """Processor seconds, because other processes may be using the cores; the least of some runs."""
+    ours, plain = [], []
+    for i in range(6):
+        plain.append(run(plain_import, 120, OMP_NUM_THREADS=1)["seconds"])
+        ours.append(run(our_import, 120, OMP_NUM_THREADS=1)["seconds"])
+        if i and min(ours) <= 1.3 * min(plain):
+            break
+    assert min(ours) <= 1.3 * min(plain), (ours, plain)
+
+
+def import_twice():
+    import importlib
+    import os
+    import sys
+    import warnings
+
+    from d2l_local import compat, engine
+
+    loads = []
+    in_time, late = engine._in_time, engine._late
+    engine._in_time = lambda: loads.append("in time") or in_time()
+    engine._late = lambda: loads.append("late") or late()
+
+    def state():
+        settings = {k: v for k, v in os.environ.items() if k.startswith(("MXNET", "O"))}
+        finders = [str(type(finder)) for finder in sys.meta_path]
+        return [settings, finders, id(engine.load()), id(sys.modules["mxnet"])]
+
+    import d2l_local.mxnet as first
+
+    loaded = [name for name in sys.modules if sys.modules[name] is not None]
+    states = [state()]
+    import d2l_local.mxnet as again
+
+    states.append(state())
+    del sys.modules["d2l_local.mxnet"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        anew = importlib.import_module("d2l_local.mxnet")
+    compat.apply()
+    states.append(state())
+    import d2l.mxnet
+    import sklearn.base  # Hidden from MXNet, not from others
+
+    return {
+        "loads": loads,
+        "changes": [after != states[0] for after in states],
+        "same": first is again,
+        "helpers are the newest": d2l.mxnet.d2l is anew,
+        "loaded": loaded,
+        "sklearn": sklearn.base.__name__,
+    }
+
+
+def test_importing_again_does_nothing_again_and_only_what_is_used_is_imported():
+    result = run(import_twice)
+    assert result["loads"] == ["in time"]
+    assert not any(result["changes"])
+    assert result["same"] and result["helpers are the newest"]
+    unused = {"sklearn", "torch", "pooch", "notebook", "jupyterlab"}
+    assert unused.isdisjoint(name.partition(".")[0] for name in result["loaded"])
+
+
+def package_alone():
+    import sys
+
+    import d2l_local  # noqa: F401
+
+    return [name for name in sys.modules if name.partition(".")[0] in ("mxnet", "numpy", "d2l")]
+
+
+def test_the_package_itself_loads_nothing():
+    assert run(package_alone) == []
+
+
+# --- The BLAS kernel ------------------------------------------------------------------------------
+
+NEWER_INTEL = "fpu sse2 avx fma avx2 avx512f avx512dq avx512cd avx512bw avx512vl amx_tile"
+
+
+@pytest.mark.parametrize(
+    ("flags", "kernel"),
+    [
+        (NEWER_INTEL, "Haswell"),  # The bundled OpenBLAS holds no AVX-512 kernel
+        ("fpu sse2 avx fma avx2", "Haswell"),
+        ("fpu sse2 avx avx2", None),
+        ("fpu sse2 avx fma", None),
+        ("fpu sse2 avx2x fmaddsub", None),
+        ("", None),
+    ],
+)
+def test_kernel_is_chosen_from_flags(flags, kernel, tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    cpuinfo = tmp_path / "cpuinfo"
+    core = f"processor\t: 0\nmodel name\t: Made up\nflags\t\t: {flags}\nbugs\t\t: fma avx2\n\n"
+    cpuinfo.write_text(core * 2)
+    read = engine.cpu_flags
+    assert read(str(cpuinfo)) == set(flags.split())
+    monkeypatch.setattr(engine, "cpu_flags", lambda: read(str(cpuinfo)))
+    chosen, why = engine._choose_blas_kernel()
+    assert chosen == kernel
+    assert ("from the CPU's flags" in why) == bool(kernel)
+
+
+def test_kernel_without_cpuinfo(tmp_path, monkeypatch):
+    """On a system without /proc, or on a CPU that calls its flags otherwise."""
+    assert engine.cpu_flags(str(tmp_path / "none")) == set()
+    arm = tmp_path / "cpuinfo"
+    arm.write_text("processor\t: 0\nFeatures\t: fp asimd\n")
+    assert engine.cpu_flags(str(arm)) == set()
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    monkeypatch.setattr(engine, "cpu_flags", set)
+    assert engine._choose_blas_kernel()[0] is None
+
+
+def test_kernel_of_the_user_comes_first(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Zen")
+    monkeypatch.setattr(engine, "cpu_flags", lambda: set(NEWER_INTEL.split()))
+    assert engine._choose_blas_kernel() == ("Zen", "yours (OPENBLAS_CORETYPE)")
+
+
+# --- Report and docstring -------------------------------------------------------------------------
+
+
+def test_report_names_what_it_has():
+    report = engine.Report()
+    report.add("threads", 1, "because")
+    assert report["threads"] == "1"
+    with pytest.raises(KeyError, match=r"'copies'.*\['threads'\]"):
+        report["copies"]
+
+
+def test_docstring_is_filled_in():
+    """It holds the number of scratch copies and the measurements that speak for it."""
+    assert not re.search(r"\{\w+\}", engine.__doc__)
+    assert f"MXNET_CPU_TEMP_COPY={engine.SCRATCH_COPIES}" in engine.__doc__
+    for word in ("dot", "LeNet", "ResNet-18"):
+        assert word in engine.__doc__
+
+
+# --- OpenMP's library -----------------------------------------------------------------------------
+
+
+def openmp_libraries():
+    from d2l_local import engine
+
+    engine.load()
+    import mxnet as mx
+
+    ones = [mx.nd.ones((400, 400), ctx=mx.cpu(i)) for i in range(2)]
+    sums = [float(mx.nd.dot(x, x).sum().asscalar()) for x in ones]
+    with open("/proc/self/maps") as maps:
+        lines = [line.split(maxsplit=5) for line in maps]
+    return sums, sorted({line[5].strip() for line in lines if "libgomp" in line[-1]})
+
+
+def test_a_system_without_libgomp_takes_scikit_learn_s(tmp_path):
+    if not list(
+        Path(importlib.metadata.distribution("numpy").locate_file("")).glob("*.libs/*gomp*")
+    ):
+        pytest.skip("no wheel here brings a libgomp")
+    # An unreadable library that the loader finds first hides the system's.
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "libgomp.so.1").touch()
+    (tmp_path / "tmp").mkdir()
+    path = os.pathsep.join(filter(None, [str(tmp_path / "hidden"), os.getenv("LD_LIBRARY_PATH")]))
+    sums, libraries = run(openmp_libraries, LD_LIBRARY_PATH=path, TMPDIR=tmp_path / "tmp")
+    assert sums == [400.0**3] * 2
+    [library] = libraries
+    assert library.startswith(str(tmp_path / "tmp"))
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_neither_libgomp_nor_scikit_learn_is_an_error_with_the_cure(tmp_path, monkeypatch):
+    def not_found(name, *args, **kwargs):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    class NumPy:
+        origin = str(tmp_path / "numpy" / "__init__.py")
+
+    monkeypatch.setattr(engine.ctypes, "CDLL", not_found)
+    monkeypatch.setattr(engine.importlib.util, "find_spec", lambda name: NumPy)
+    with pytest.raises(ImportError) as caught:
+        engine.load_openmp()
+    for part in ("libgomp.so.1: cannot open", "apt-get install libgomp1", "scikit-learn"):
+        assert part in str(caught.value)
+
+
+# --- CUDA's libraries -----------------------------------------------------------------------------
+
+# What libmxnet.so of mxnet-cu112 1.9.1 asks for, beside libcuda.so.1, which comes with the driver.
+NEEDED = {
+    "libcudart.so.11.0",
+    "libcublas.so.11",
+    "libcudnn.so.8",
+    "libnccl.so.2",
+    "libcufft.so.10",
+    "libcurand.so.10",
+    "libcusolver.so.11",
+    "libnvrtc.so.11.2",
+    "libnvToolsExt.so.1",
+}
+
+
+@pytest.fixture
+def gpu_wheel(tmp_path):
+    """Return a folder for sys.path with an mxnet-cu112 that says FAILURE when it is imported."""
+    info = tmp_path / "mxnet_cu112-1.9.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mxnet-cu112\nVersion: 1.9.1\n")
+    (tmp_path / "mxnet").mkdir()
+    (tmp_path / "mxnet" / "__init__.py").write_text(
+        "import os\nraise OSError(os.environ['FAILURE'])\n"
+    )
+    return tmp_path
+
+
+def add_library(folder, package, name, content=b"no library"):
+    path = folder / "nvidia" / package / "lib" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def load_error():
+    from d2l_local import engine
+
+    try:
+        engine.load()
+    except ImportError as error:
+        return str(error), type(error.__cause__).__name__
+
+
+def test_all_missing_libraries_are_named_at_once(gpu_wheel):
+    add_library(gpu_wheel, "nvtx", "libnvToolsExt.so.1")  # There, but unusable: not our matter
+    there = set()
+    for name in NEEDED:
+        try:
+            ctypes.CDLL(name)
+            there.add(name)
+        except OSError:
+            pass
+    for folder in map(Path, sys.path):
+        there |= {path.name for path in folder.glob("nvidia/*/lib/*.so*")}
+    there.add("libnvToolsExt.so.1")
+    failure = "libcudart.so.11.0: cannot open shared object file"
+    message, cause = run(load_error, PYTHONPATH=gpu_wheel, FAILURE=failure)
+    assert cause == "OSError"
+    assert failure in message
+    named = set(re.findall(r"lib\w+\.so[.\d]*\d", message.partition(" (")[0]))
+    assert NEEDED - there <= named
+    assert named.isdisjoint(there)
+    command = shlex.split(message.partition("Install them: ")[2])
+    assert command[:2] == ["pip", "install"]
+    packages = command[2:]
+    assert len(packages) == len(set(packages))
+    wanted = {package for name, package in engine.CUDA_LIBRARIES if name in named}
+    assert set(packages) == wanted
+
+
+def test_one_command_installs_all_of_them(monkeypatch):
+    monkeypatch.setattr(engine, "gpu_wheel_installed", lambda: True)
+    monkeypatch.setattr(engine, "_cuda_library", lambda name: None)
+    monkeypatch.setattr(engine, "_loads", lambda name: False)
+    message = engine._explain_load_error("libcudart.so.11.0: cannot open shared object file")
+    assert all(name in message for name in NEEDED)
+    parts = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand", "cusolver")
+    assert sorted(shlex.split(message.partition("pip install ")[2])) == sorted(
+        [f"nvidia-{part}-cu11" for part in (*parts, "nccl", "nvtx") if part != "cudnn"]
+        + ["nvidia-cudnn-cu11<9"]
+    )
+
+
+def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
+    message, _ = run(
+        load_error,
+        PYTHONPATH=gpu_wheel,
+        FAILURE="libcuda.so.1: cannot open shared object file: No such file or directory",
+    )
+    assert "needs an NVIDIA driver" in message
+    assert "pip uninstall mxnet-cu112" in message
+    assert "pip install mxnet==1.9.1" in message
+    assert "nvidia-" not in message
+
+
+def test_any_other_library_is_named_as_the_loader_does(monkeypatch):
+    monkeypatch.setattr(engine, "gpu_wheel_installed", lambda: False)
+    assert "libfoo.so.3: cannot open" in engine._explain_load_error("libfoo.so.3: cannot open")
+
+
+def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monkeypatch):
+    paths = {
+        name: str(add_library(gpu_wheel, package.split("-")[1], name))
+        for name, package in engine.CUDA_LIBRARIES
+        if name != "libcurand.so.10"
+    }
+    loaded = []
+
+    def load(name, mode=0):
+        if not os.path.isabs(name):
+            raise OSError(f"{name}: cannot open shared object file")
+        assert mode & ctypes.RTLD_GLOBAL
+        loaded.append(name)
+        if "cusolver" in name:
+            raise OSError("libsomething.so: cannot open shared object file")
+
+    monkeypatch.setattr(sys, "path", [str(gpu_wheel)])
+    monkeypatch.setattr(engine.ctypes, "CDLL", load)
+    assert engine.gpu_wheel_installed()
+    engine.load_cuda_libraries()
+    assert loaded == list(paths.values())
+    order = [Path(path).name for path in loaded]
+    assert order.index("libcudart.so.11.0") == 0
+    assert order.index("libcublasLt.so.11") < order.index("libcublas.so.11")
+    assert order.index("libcublas.so.11") < order.index("libcusolver.so.11")
+    assert order.index("libcublas.so.11") < order.index("libcudnn.so.8")
+    assert engine.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
+
+
+def test_the_cpu_build_wants_no_cuda(monkeypatch):
+    monkeypatch.setattr(engine, "_installed", lambda distribution: False)
+    monkeypatch.setattr(engine, "_cuda_library", lambda name: pytest.fail("must not be asked"))
+    engine.load_cuda_libraries()
+    assert engine.missing_cuda_libraries() == []

@@ -1,0 +1,216 @@
+"""The drop-in for d2l.mxnet: its names, ours in their place, and what importing it leaves alone.
+
+Run in processes of their own: what is imported first matters, and ``npx.set_np`` is for good.
+"""
+
+from __future__ import annotations
+
+from d2l_local.process import in_new_process
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.timeout(200)
+
+NOTHING_SET = dict.fromkeys(
+    (
+        "MXNET_CPU_TEMP_COPY",
+        "MXNET_ENGINE_TYPE",
+        "MXNET_OMP_MAX_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_CORETYPE",
+    )
+)
+NUM_TRAIN, NUM_TEST = 70, 20
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Return a folder with a small data set in the format of Fashion-MNIST."""
+    folder = tmp_path_factory.mktemp("images")
+    rng = np.random.RandomState(0)
+    for part, n in (("train", NUM_TRAIN), ("t10k", NUM_TEST)):
+        pixels = rng.randint(0, 256, (n, 28, 28)).astype(np.uint8)
+        for kind, array in (
+            ("images-idx3", pixels),
+            ("labels-idx1", (np.arange(n) % 10).astype(np.uint8)),
+        ):
+            sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+            header = bytes([0, 0, 8, array.ndim]) + sizes
+            (folder / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
+    return folder
+
+
+def drop_in():
+    from d2l_local import devices
+    from d2l_local import mxnet as ours
+
+    import d2l.mxnet as theirs
+    import numpy
+    from mxnet import npx
+
+    names = [name for name in vars(theirs) if not name.startswith("_")]
+    result = {
+        "np": [npx.is_np_array(), npx.is_np_shape()],
+        "names": len(names),
+        "missing": [name for name in names if not hasattr(ours, name)],
+        "home": {name: getattr(getattr(ours, name), "__module__", "") for name in dir(ours)},
+        "helpers are ours": theirs.d2l is ours,
+        "summary": ours.engine_report().summary(),
+    }
+
+    # A class of d2l's that asks for the number of GPUs
+    devices.usable_gpus = lambda: [devices.GPU(i, "made up", (8, 0)) for i in range(3)]
+    result["GPUs of d2l's Trainer"] = [str(gpu) for gpu in ours.Trainer(1, num_gpus=8).gpus]
+    devices.usable_gpus = list
+
+    def batches(**arguments):
+        described = []
+        for iterator in ours.load_data_fashion_mnist(32, **arguments):
+            for X, y in iterator:
+                pixels, labels = X.asnumpy(), y.asnumpy()
+                described.append(
+                    {
+                        "types": [f"{type(a).__module__}.{type(a).__name__}" for a in (X, y)],
+                        "shapes": [X.shape, y.shape],
+                        "dtypes": [numpy.dtype(a.dtype).name for a in (X, y)],
+                        "bounds": [float(pixels.min()), float(pixels.max())],
+                        "labels": labels.tolist(),
+                    }
+                )
+        return described
+
+    result["nd"] = batches(train_size=64)
+    result["resized"] = batches(resize=(20, 10), test_size=5)
+    result["seeds"] = [
+        [batch["labels"] for batch in batches(train_size=64, seed=seed)] for seed in (0, 0, 1)
+    ]
+    npx.set_np()
+    result["np arrays"] = batches(train_size=64)
+    return result
+
+
+@pytest.fixture(scope="module")
+def result(images):
+    """Return what a process found that imported the drop-in."""
+    return in_new_process(drop_in, seconds=120, **{**NOTHING_SET, "D2L_DATA": images})
+
+
+def test_every_public_name_of_d2l_is_there(result):
+    assert result["missing"] == []
+    assert result["names"] > 150
+
+
+def test_names_of_ours_and_of_d2l(result):
+    assert {
+        "Benchmark": "d2l_local.mxnet",
+        "Timeline": "d2l_local.mxnet",
+        "load_data_fashion_mnist": "d2l_local.mxnet",
+        "measure": "d2l_local.mxnet",
+        "banner": "d2l_local.devices",
+        "devices": "d2l_local.devices",
+        "num_gpus": "d2l_local.devices",
+        "try_all_gpus": "d2l_local.devices",
+        "try_gpu": "d2l_local.devices",
+        "engine_report": "d2l_local.engine",
+        "in_new_process": "d2l_local.process",
+        "Accumulator": "d2l.mxnet",
+        "Animator": "d2l.mxnet",
+        "Timer": "d2l.mxnet",
+        "split_batch": "d2l.mxnet",
+        "train_ch13": "d2l.mxnet",
+    }.items() <= result["home"].items()
+
+
+def test_importing_does_not_switch_to_numpy_semantics(result):
+    assert result["np"] == [False, False]
+
+
+def test_functions_of_d2l_use_our_helpers(result):
+    assert result["helpers are ours"]
+    assert result["GPUs of d2l's Trainer"] == ["gpu(0)", "gpu(1)", "gpu(2)"]
+
+
+def test_engine_is_prepared(result):
+    assert "threads a CPU device: 1" in result["summary"]
+
+
+@pytest.mark.parametrize(
+    ("which", "kind"),
+    [("nd", "mxnet.ndarray.ndarray.NDArray"), ("np arrays", "mxnet.numpy.ndarray")],
+)
+def test_fashion_mnist_comes_in_the_arrays_in_use(result, which, kind):
+    batches = result[which]
+    assert [batch["types"] for batch in batches] == [[kind, kind]] * 3
+    assert [batch["dtypes"] for batch in batches] == [["float32", "int32"]] * 3
+    assert [batch["shapes"] for batch in batches] == [
+        [[32, 1, 28, 28], [32]],
+        [[32, 1, 28, 28], [32]],
+        [[20, 1, 28, 28], [20]],
+    ]
+    assert all(batch["bounds"] == [0.0, 1.0] for batch in batches)
+    assert sorted(batches[0]["labels"] + batches[1]["labels"]) == sorted(i % 10 for i in range(64))
+    assert batches[2]["labels"] == [i % 10 for i in range(20)]
+
+
+def test_arguments_of_the_loader_arrive(result):
+    shapes = [batch["shapes"][0] for batch in result["resized"]]
+    assert shapes == [[32, 1, 10, 20], [32, 1, 10, 20], [6, 1, 10, 20], [5, 1, 10, 20]]
+    same, again, other = result["seeds"]
+    assert same == again != other
+
+
+def waiting():
+    """Time an operator that takes a while, in Python and in a thread of MXNet's."""
+    import contextlib
+    import io
+    import time
+
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    ran = []
+
+    class Slow(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            time.sleep(0.2)
+            ran.append(1)
+            self.assign(out_data[0], req[0], in_data[0])
+
+    @mx.operator.register("slow")
+    class SlowProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Slow()
+
+    x = mx.nd.ones((2, 2))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), d2l.Benchmark("slow") as benchmark:
+        y = mx.nd.Custom(x, op_type="slow")
+    result = {"ran": len(ran), "seconds": benchmark.seconds, "printed": printed.getvalue()}
+
+    measurement = d2l.measure(lambda: mx.nd.Custom(x, op_type="slow"), repeats=2)
+    result["samples"] = measurement.samples
+    result["ran for measure"] = len(ran) - result["ran"]
+    result["y"] = y.asnumpy().tolist()
+
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), d2l.Benchmark("failing"):
+            mx.nd.random.normal(0, -1, shape=(3, 3))  # A negative scale: fails while running
+    except mx.base.MXNetError as error:
+        result["error"] = str(error)
+    result["printed of failing"] = printed.getvalue()
+    return result
+
+
+def test_benchmark_and_measure_wait_for_mxnet():
+    result = in_new_process(waiting, seconds=120, **NOTHING_SET)
+    assert result["ran"] == 1
+    assert result["seconds"] >= 0.2
+    assert result["printed"] == f"slow: {result['seconds']:.4f} sec\n"
+    assert result["ran for measure"] == 3
+    assert len(result["samples"]) == 2 and min(result["samples"]) >= 0.2
+    assert result["y"] == [[1, 1], [1, 1]]
+    assert "scale parameter" in result["error"]
+    assert result["printed of failing"] == ""

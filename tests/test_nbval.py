@@ -1,0 +1,155 @@
+"""That testing notebooks with nbval finds what is wrong: it passes over a lot in silence."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SANITIZERS = ROOT / "tests" / "nbval.cfg"
+NOTEBOOKS = sorted((ROOT / "chapters").glob("*/*/*.ipynb"))
+
+pytestmark = pytest.mark.timeout(200)
+
+# Code, the output to commit in place of the true one, and whether nbval must find fault with it.
+CELLS = [
+    ("6 * 7", None, False),
+    ("6 * 7 ", "41", True),
+    ("print('both / slower: 1.83')", "both / slower: 1.03\n", True),
+    ("(2, 3)", "(3, 2)", True),
+    ("print((2, 3), 'float32')", "(2, 3) float64\n", True),
+    ("1 + 1 == 2", "False", True),
+    ("print('replicas are equal')", "replicas differ\n", True),
+    ("print('nothing committed')", "", True),
+    ("print('took 0.1234 sec')", "took 9.8765 sec\n", False),
+    ("print('took 0.1234 sec, 3 devices')", "took 9.8765 sec, 4 devices\n", True),
+    (
+        "print('0.5000 sec (median of 3, 0.4000 to 0.6000)')",
+        "1.5000 sec (median of 5, 1.4000 to 1.6000)\n",
+        False,
+    ),
+    ("print('<NDArray 2x3 @cpu(0)>')", "<NDArray 2x3 @gpu(1)>\n", False),
+    ("print('<NDArray 2x3 @cpu(1)>')", "<NDArray 3x2 @cpu(1)>\n", True),
+    ("print('ignored')", "whatever\n", False),
+]
+IGNORED = {"print('ignored')"}
+
+
+def nbval(*paths):
+    """Return the outcome of each cell, as a list of (notebook, whether it failed)."""
+    folder = paths[0].parent
+    report = folder / "report.xml"
+    (folder / "pytest.ini").write_text("[pytest]\n")  # Not the one of this repository
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
+            *("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
+            *("--nbval", "--nbval-sanitize-with", str(SANITIZERS), f"--junitxml={report}"),
+            *map(str, paths),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert report.exists(), done.stdout + done.stderr
+    cases = xml.etree.ElementTree.parse(report).getroot().iter("testcase")
+    failed = [bool(case.findall("failure") or case.findall("error")) for case in cases]
+    assert done.returncode == int(any(failed)), done.stdout
+    return failed, done.stdout
+
+
+@pytest.fixture(scope="module")
+def executed():
+    """Return a notebook with the code of CELLS and its true outputs."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "", "language": "python"}
+    for code, _, _ in CELLS:
+        cell = nbformat.v4.new_code_cell(code)
+        if code in IGNORED:
+            cell.metadata["tags"] = ["nbval-ignore-output"]
+        notebook.cells.append(cell)
+    return nbclient.NotebookClient(notebook, timeout=100).execute()
+
+
+def planted(notebook):
+    """Return a copy in which the outputs of CELLS are committed."""
+    copy = json.loads(json.dumps(notebook))
+    for cell, (_, output, _) in zip(copy["cells"], CELLS):
+        if output == "":
+            cell["outputs"] = []
+        elif output is not None:
+            [shown] = cell["outputs"]
+            if shown["output_type"] == "stream":
+                shown["text"] = output
+            else:
+                shown["data"]["text/plain"] = output
+    return copy
+
+
+def test_nbval_finds_planted_errors(executed, tmp_path):
+    (tmp_path / "true.ipynb").write_text(json.dumps(executed))
+    (tmp_path / "wrong.ipynb").write_text(json.dumps(planted(executed)))
+    failed, output = nbval(tmp_path / "true.ipynb", tmp_path / "wrong.ipynb")
+    assert len(failed) == 2 * len(CELLS)
+    assert not any(failed[: len(CELLS)]), output
+    found = dict(zip([code for code, _, _ in CELLS], failed[len(CELLS) :]))
+    assert found == {code: wrong for code, _, wrong in CELLS}
+
+
+def sanitized(text):
+    sanitizers = configparser.ConfigParser(interpolation=None)
+    sanitizers.read(SANITIZERS)
+    for name in sanitizers.sections():
+        section = sanitizers[name]
+        text = re.sub(section["regex"], section["replace"], text)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("committed", "now"),
+    [
+        ("(256, 1, 28, 28)", "(256, 28, 28, 1)"),
+        ("<NDArray 2x3 @cpu(0)>", "<NDArray 3x2 @cpu(0)>"),
+        ("[[1. 2.]\n [3. 4.]]", "[[1. 2.]\n [3. 5.]]"),
+        ("True", "False"),
+        ("float32", "float64"),
+        ("F: mxnet.ndarray", "F: mxnet.symbol"),
+        ("predicted: 17, counted: 17", "predicted: 17, counted: 4"),
+        ("overlap: 0.99", "overlap: 0.12"),
+        ("both / slower: 1.0300", "both / slower: 1.8300"),
+        ("loss 0.1234", "loss 0.4321"),
+        ("0.123 sec", "0.432 sec"),
+        ("cpu(0), cpu(1)", "cpu(0), cpu(0)"),
+        ("a: 0.1234 sec", "b: 0.1234 sec"),
+        ("<Figure size 640x480 with 1 Axes>", "<Axes: >"),
+        ("0x1f", "0x2f"),
+    ],
+)
+def test_sanitizers_hide_no_result(committed, now):
+    assert sanitized(committed) != sanitized(now)
+
+
+def test_there_are_notebooks_in_two_languages():
+    assert {path.parent.name for path in NOTEBOOKS} >= {"en", "zh"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: str(p.relative_to(ROOT / "chapters")))
+def test_committed_notebooks_are_executed(path):
+    """Without an execution count nbval compares nothing, and says nothing."""
+    cells = [c for c in json.loads(path.read_text("utf-8"))["cells"] if c["cell_type"] == "code"]
+    assert cells
+    for i, cell in enumerate(cells):
+        source = "".join(cell["source"])
+        assert isinstance(cell["execution_count"], int), f"code cell {i}:\n{source}"
+        errors = [o for o in cell["outputs"] if o["output_type"] == "error"]
+        assert not errors, f"code cell {i}:\n{source}"
+    assert any(cell["outputs"] for cell in cells)

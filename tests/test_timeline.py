@@ -1,0 +1,546 @@
+"""Lanes, overlap, picture and trace file of a Timeline, with a made-up recorder and with MXNet."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+
+from d2l_local.process import in_new_process
+from d2l_local.timeline import COMPUTE_STYLE, COPY_STYLE, Span, Timeline
+
+import pytest
+
+pytestmark = pytest.mark.timeout(200)
+
+# Settings that another test, or the machine, may have left in the environment.
+NOTHING_SET = dict.fromkeys(
+    (
+        "MXNET_CPU_TEMP_COPY",
+        "MXNET_CPU_WORKER_NTHREADS",
+        "MXNET_ENGINE_TYPE",
+        "MXNET_OMP_MAX_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_CORETYPE",
+    )
+)
+
+
+class FakeTimeline(Timeline):
+    """Records the events that a test appends to ``events``; ``error`` surfaces while waiting."""
+
+    def __init__(self, error=None):
+        super().__init__()
+        self.events, self.error, self.log = [], error, []
+
+    def _start(self):
+        self.log.append("start")
+
+    def _wait(self):
+        self.log.append("wait")
+        if self.error:
+            raise self.error
+
+    def _stop(self):
+        self.log.append("stop")
+        return list(self.events)
+
+
+def recorded(*events) -> FakeTimeline:
+    """Return a Timeline of the given (lane, name, start, end)s."""
+    with FakeTimeline() as timeline:
+        timeline.events += events
+    return timeline
+
+
+# --- Lanes ----------------------------------------------------------------------------------------
+
+
+def test_lanes_are_ordered_and_begin_at_zero():
+    timeline = recorded(
+        ("gpu/0", "dot", 12.0, 13.0),
+        ("cpu/10", "late", 11.0, 11.5),
+        ("cpu/2", "second", 10.5, 11.0),
+        ("cpu/2", "first", 10.0, 10.25),
+    )
+    assert list(timeline.lanes) == ["cpu/2", "cpu/10", "gpu/0"]
+    assert timeline.lanes["cpu/2"] == [("first", 0.0, 0.25), ("second", 0.5, 1.0)]
+    name, start, end = timeline.lanes["gpu/0"][0]
+    assert (name, start, end) == ("dot", 2.0, 3.0)
+    assert isinstance(timeline.lanes["gpu/0"][0], Span)
+
+
+def test_work_is_awaited_before_the_recording_stops():
+    assert recorded().log == ["start", "wait", "stop"]
+
+
+@pytest.mark.parametrize(
+    ("name", "copy"),
+    [
+        ("CopyCPU2CPU", True),
+        ("CopyGPU2CPU", True),
+        ("_copyto", True),
+        ("Memcpy DtoH", True),
+        ("dot", False),
+        ("FullyConnected", False),
+    ],
+)
+def test_copies_are_told_from_computation(name, copy):
+    assert Span(name, 0, 1).is_copy is copy
+
+
+def test_lanes_of_an_earlier_recording_come_back_from_json():
+    timeline = recorded(("cpu/0", "dot", 5, 6), ("cpu/1", "CopyCPU2CPU", 5.5, 7))
+    again = Timeline(json.loads(json.dumps(timeline.lanes)))
+    assert again.lanes == timeline.lanes
+    assert again.lanes["cpu/1"][0].is_copy
+    assert again.overlap("cpu/0", "cpu/1") == timeline.overlap("cpu/0", "cpu/1")
+
+
+# --- Busy seconds and overlap ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spans", "busy"),
+    [
+        ([(0, 2)], 2),
+        ([(0, 1), (3, 5)], 3),
+        ([(0, 2), (1, 3)], 3),  # Overlapping
+        ([(0, 9), (1, 2), (3, 4)], 9),  # One within another
+        ([(0, 1), (1, 2)], 2),  # Touching
+        ([(0, 9), (1, 2), (8, 10)], 10),
+        ([(1, 1)], 0),
+    ],
+)
+def test_busy_counts_no_second_twice(spans, busy):
+    timeline = Timeline({"cpu/0": [("op", start, end) for start, end in spans]})
+    assert timeline.busy("cpu/0") == pytest.approx(busy)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "overlap"),
+    [
+        ([(0, 4)], [(0, 4)], 1),
+        ([(0, 4)], [(1, 2)], 1),  # The shorter one hidden behind the longer one
+        ([(0, 4)], [(4, 8)], 0),  # In turns
+        ([(0, 4)], [(2, 6)], 0.5),
+        ([(0, 1), (2, 3)], [(1, 2), (3, 4)], 0),
+        ([(0, 2), (4, 6)], [(1, 5)], 0.5),
+        ([(0, 3), (1, 4)], [(2, 10)], 0.5),
+        ([(0, 4)], [(1, 1)], 0),  # No time at all
+    ],
+)
+def test_overlap_by_hand(a, b, overlap):
+    spans = [[("op", start, end) for start, end in lane] for lane in (a, b)]
+    timeline = Timeline({"cpu/0": spans[0], "cpu/1": spans[1]})
+    assert timeline.overlap("cpu/0", "cpu/1") == pytest.approx(overlap)
+    assert timeline.overlap("cpu/1", "cpu/0") == pytest.approx(overlap)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_overlap_as_counted_second_by_second(seed):
+    rng = random.Random(seed)
+    lanes, seconds = {}, {}
+    for lane in ("cpu/0", "cpu/1"):
+        starts = sorted(rng.randrange(40) for _ in range(rng.randint(1, 12)))
+        spans = [("op", start, start + rng.randint(1, 8)) for start in starts]
+        lanes[lane] = spans
+        seconds[lane] = {second for _, start, end in spans for second in range(start, end)}
+    timeline = Timeline(lanes)
+    common = len(seconds["cpu/0"] & seconds["cpu/1"])
+    shorter = min(len(seconds["cpu/0"]), len(seconds["cpu/1"]))
+    assert timeline.busy("cpu/0") == len(seconds["cpu/0"])
+    assert timeline.busy("cpu/1") == len(seconds["cpu/1"])
+    assert timeline.overlap("cpu/0", "cpu/1") == pytest.approx(common / shorter)
+
+
+def test_an_unknown_lane_is_answered_with_the_lanes():
+    timeline = recorded(("cpu/0", "dot", 0, 1), ("cpu/1", "dot", 0, 1))
+    for ask in (
+        lambda: timeline.busy("gpu/0"),
+        lambda: timeline.overlap("cpu/0", "gpu/0"),
+        lambda: timeline.overlap("gpu/0", "cpu/0"),
+    ):
+        with pytest.raises(KeyError, match=r"'gpu/0'.*\['cpu/0', 'cpu/1'\]"):
+            ask()
+    with pytest.raises(KeyError, match="'cpu/0'.*none"):
+        recorded().busy("cpu/0")
+
+
+# --- Nested, failing and empty blocks -------------------------------------------------------------
+
+
+def test_nested_use_is_refused_and_the_outer_recording_goes_on():
+    with FakeTimeline() as outer:
+        inner = FakeTimeline()
+        with pytest.raises(RuntimeError, match="recording already"), inner:
+            pytest.fail("the inner block must not run")
+        outer.events.append(("cpu/0", "dot", 0, 1))
+    assert inner.log == []
+    assert list(outer.lanes) == ["cpu/0"]
+    assert recorded(("cpu/1", "dot", 0, 1)).busy("cpu/1") == 1
+
+
+@pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt("mine")])
+def test_an_exception_in_the_block_goes_on_and_what_ran_is_kept(error):
+    timeline = FakeTimeline()
+    with pytest.raises(type(error), match="mine"), timeline:
+        timeline.events.append(("cpu/0", "dot", 0, 1))
+        raise error
+    assert timeline.busy("cpu/0") == 1
+    assert timeline.log[-1] == "stop"
+    recorded()  # Another one can begin
+
+
+def test_an_asynchronous_error_of_the_block_is_raised():
+    timeline = FakeTimeline(error=RuntimeError("asynchronous"))
+    with pytest.raises(RuntimeError, match="asynchronous"), timeline:
+        timeline.events.append(("cpu/0", "dot", 0, 1))
+    assert timeline.busy("cpu/0") == 1
+    recorded()
+
+
+def test_the_exception_of_the_block_says_more_than_one_that_follows():
+    timeline = FakeTimeline(error=RuntimeError("asynchronous"))
+    with pytest.raises(ValueError, match="mine"), timeline:
+        raise ValueError("mine")
+    recorded()
+
+
+def test_a_recording_that_cannot_start_does_not_block_the_next_one():
+    class Broken(FakeTimeline):
+        def _start(self):
+            raise OSError("no profiler")
+
+    with pytest.raises(OSError, match="no profiler"), Broken():
+        pass
+    recorded()
+
+
+def test_an_empty_block(tmp_path):
+    timeline = recorded()
+    assert timeline.lanes == {}
+    timeline.save(tmp_path / "empty.json")
+    assert json.loads((tmp_path / "empty.json").read_text())["traceEvents"] == []
+
+
+# --- The trace file -------------------------------------------------------------------------------
+
+
+def test_saved_trace_is_chrome_s_format(tmp_path):
+    timeline = recorded(
+        ("cpu/0", "dot", 1.0, 1.5),
+        ("cpu/0", "CopyCPU2CPU", 1.5, 1.75),
+        ("cpu/1", "relu", 1.0, 1.25),
+    )
+    path = tmp_path / "trace.json"
+    path.write_text("an older file")
+    timeline.save(path)
+    timeline.save(str(path))  # Both kinds of paths; and once more over the first
+    events = json.loads(path.read_text())["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert sorted(names.values()) == ["cpu/0", "cpu/1"]
+    spans = [e for e in events if e["ph"] == "X"]
+    assert len(spans) + len(names) == len(events)
+    assert [
+        (names[e["pid"]], e["name"], e["cat"], round(e["ts"]), round(e["dur"])) for e in spans
+    ] == [
+        ("cpu/0", "dot", "compute", 0, 500_000),
+        ("cpu/0", "CopyCPU2CPU", "copy", 500_000, 250_000),
+        ("cpu/1", "relu", "compute", 0, 250_000),
+    ]
+    assert all(isinstance(e["tid"], int) for e in spans)
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
+
+
+def test_a_trace_that_cannot_be_saved_leaves_the_older_file(tmp_path, monkeypatch):
+    timeline = recorded(("cpu/0", "dot", 0, 1))
+    path = tmp_path / "trace.json"
+    path.write_text("an older file")
+
+    def full(self, text, *args, **kwargs):
+        with open(self, "w") as file:
+            file.write(text[: len(text) // 2])
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        timeline.save(path)
+    monkeypatch.undo()
+    assert path.read_text() == "an older file"
+    with pytest.raises(OSError):
+        timeline.save(tmp_path)  # A folder
+    with pytest.raises(FileNotFoundError):
+        timeline.save(tmp_path / "no folder" / "trace.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
+    assert list(tmp_path.parent.glob("*.part")) == []
+
+
+# --- The picture ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plt():
+    """Return pyplot that draws into memory; a warning, as of a missing glyph, is an error."""
+    matplotlib = pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    before = matplotlib.get_backend()
+    pyplot.switch_backend("agg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield pyplot
+    pyplot.close("all")
+    pyplot.switch_backend(before)
+
+
+def pixels(ax):
+    ax.figure.canvas.draw()
+    return bytes(ax.figure.canvas.buffer_rgba())
+
+
+def texts(ax):
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in ax.figure.findobj(Text) if text.get_text()]
+
+
+THREE_LANES = {
+    "cpu/0": [("dot", 0.0, 0.010), ("CopyCPU2CPU", 0.010, 0.012)],
+    "cpu/1": [("dot", 0.001, 0.011)],
+    "gpu/0": [("CopyGPU2CPU", 0.002, 0.004)],
+}
+
+
+def test_plot_has_a_row_for_each_lane(plt):
+    ax = Timeline(THREE_LANES).plot()
+    pixels(ax)
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(THREE_LANES)
+    bottom, top = ax.get_ylim()
+    assert top < bottom  # The first lane stands on top
+    rows = {}
+    for bars in ax.collections:
+        for path in bars.get_paths():
+            (left, low), (right, high) = path.get_extents().get_points()
+            row = round((low + high) / 2)
+            assert row - 0.5 < low < high < row + 0.5  # Within the row
+            rows.setdefault(row, []).append((round(left), round(right)))
+    # In milliseconds
+    assert {row: sorted(bars) for row, bars in rows.items()} == {
+        0: [(0, 10), (10, 12)],
+        1: [(1, 11)],
+        2: [(2, 4)],
+    }
+    assert "(ms)" in ax.get_xlabel()
+
+
+def luminance(color):
+    """Return what remains of a color in print, 0 (black) to 1."""
+    from matplotlib.colors import to_rgb
+
+    return sum(w * c**2.2 for w, c in zip((0.2126, 0.7152, 0.0722), to_rgb(color)))
+
+
+def test_computation_and_copies_look_different_also_without_color(plt):
+    from matplotlib.colors import to_rgb
+
+    ax = Timeline(THREE_LANES).plot()
+    kinds = {bars.get_label(): bars for bars in ax.collections}
+    assert set(kinds) == {"compute", "copy"}
+    faces = {kind: tuple(bars.get_facecolor()[0][:3]) for kind, bars in kinds.items()}
+    assert faces["compute"] == to_rgb(COMPUTE_STYLE["facecolor"])
+    assert faces["copy"] == to_rgb(COPY_STYLE["facecolor"])
+    # Blue against orange: no kind of color blindness confuses them; and one is darker.
+    assert faces["compute"][2] > faces["compute"][0] and faces["copy"][0] > faces["copy"][2]
+    assert luminance(faces["copy"]) > 2 * luminance(faces["compute"])
+    assert kinds["copy"].get_hatch() and not kinds["compute"].get_hatch()
+
+
+def test_legend_names_each_kind_once(plt):
+    ax = Timeline(THREE_LANES).plot()
+    assert sorted(text.get_text() for text in ax.get_legend().get_texts()) == ["compute", "copy"]
+
+
+def test_plot_into_a_given_figure(plt):
+    _, ax = plt.subplots()
+    assert Timeline(THREE_LANES).plot(ax) is ax
+
+
+def test_plot_of_an_empty_timeline(plt):
+    ax = recorded().plot()
+    pixels(ax)
+    assert "nothing was recorded" in texts(ax)
+    assert ax.get_legend() is None
+
+
+def test_plot_is_the_same_in_every_language(plt, monkeypatch):
+    """All that is written are lanes, numbers and English words, in any font and locale."""
+    pictures = []
+    for language in ("en_US.UTF-8", "zh_CN.UTF-8"):
+        monkeypatch.setenv("LANG", language)
+        monkeypatch.setenv("LC_ALL", language)
+        ax = Timeline(THREE_LANES).plot()
+        pictures.append(pixels(ax))
+        words = [text for text in texts(ax) if not text.startswith("\N{MINUS SIGN}")]
+        assert all(word.isascii() for word in words), words
+    assert pictures[0] == pictures[1]
+
+
+# --- MXNet's profiler -----------------------------------------------------------------------------
+
+
+def recordings():
+    """Several recordings in one process."""
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    result = {}
+    xs = [mx.nd.random.uniform(shape=(600, 600), ctx=device) for device in (mx.cpu(0), mx.cpu(1))]
+
+    with d2l.Timeline() as timeline:
+        for _ in range(20):
+            for x in xs:
+                mx.nd.dot(x, x)
+    result["two devices"] = timeline.lanes
+
+    with d2l.Timeline() as timeline:
+        xs[1].copyto(mx.cpu(0))
+    result["copy"] = timeline.lanes
+
+    bad = d2l.Timeline()
+    try:
+        with bad:
+            mx.nd.dot(xs[0], xs[0])
+            mx.nd.random.normal(0, -1, shape=(3, 3))  # A negative scale: fails while running
+    except mx.base.MXNetError as error:
+        result["error"] = str(error)
+    result["failed block"] = bad.lanes
+
+    broken = d2l.Timeline()
+    try:
+        with broken:
+            mx.nd.dot(xs[0], xs[0])
+            raise ValueError("mine")
+    except ValueError as error:
+        result["own error"] = str(error)
+    result["broken block"] = broken.lanes
+
+    with d2l.Timeline() as timeline:
+        pass
+    result["empty"] = timeline.lanes
+
+    mx.nd.relu(xs[0])  # Queued before the block: not the block's
+    with d2l.Timeline() as outer:
+        try:
+            with d2l.Timeline():
+                pass
+        except RuntimeError as error:
+            result["nested"] = str(error)
+        mx.nd.dot(xs[0], xs[0])
+    mx.nd.relu(xs[0]).wait_to_read()  # After it: not the block's either
+    result["after"] = outer.lanes
+
+    y = xs[0].copyto(mx.cpu(2))
+    with d2l.Timeline() as timeline:
+        mx.nd.dot(y, y)
+    result["third device"] = timeline.lanes
+    return result
+
+
+@pytest.fixture(scope="module")
+def mxnet_run(tmp_path_factory):
+    """Return what `recordings` recorded, and the temporary files that it left."""
+    folder = tmp_path_factory.mktemp("temporary")
+    result = in_new_process(recordings, seconds=150, **{**NOTHING_SET, "TMPDIR": folder})
+    return result, [path.name for path in folder.iterdir()]
+
+
+@pytest.fixture
+def lanes(mxnet_run):
+    """Return the lanes of each recording."""
+    return mxnet_run[0]
+
+
+def names(spans):
+    return [name for name, *_ in spans]
+
+
+def test_two_devices_compute_at_the_same_time(lanes):
+    timeline = Timeline(lanes["two devices"])
+    assert list(timeline.lanes) == ["cpu/0", "cpu/1"]
+    assert [names(spans) for spans in timeline.lanes.values()] == [["dot"] * 20] * 2
+    assert timeline.overlap("cpu/0", "cpu/1") > 0.5
+    for spans in timeline.lanes.values():
+        assert all(span.end > span.start >= 0 for span in spans)
+        # In seconds: 0.4 GFLOP each take between a tenth of a millisecond and some seconds
+        assert all(1e-4 < span.end - span.start < 10 for span in spans)
+
+
+def test_a_copy_is_on_the_lane_of_its_source(lanes):
+    assert list(lanes["copy"]) == ["cpu/1"]
+    assert [Span(*span).is_copy for span in lanes["copy"]["cpu/1"]] == [True]
+
+
+def test_mxnet_s_asynchronous_error_is_raised(lanes):
+    assert "scale parameter" in lanes["error"]
+    assert "dot" in names(lanes["failed block"]["cpu/0"])
+
+
+def test_what_ran_before_an_exception_is_kept(lanes):
+    assert lanes["own error"] == "mine"
+    assert names(lanes["broken block"]["cpu/0"]) == ["dot"]
+
+
+def test_mxnet_s_empty_block(lanes):
+    assert lanes["empty"] == {}
+
+
+def test_a_recording_holds_its_own_block_only(lanes):
+    assert "recording already" in lanes["nested"]
+    assert {lane: names(spans) for lane, spans in lanes["after"].items()} == {"cpu/0": ["dot"]}
+
+
+def test_a_third_device(lanes):
+    assert {lane: names(s) for lane, s in lanes["third device"].items()} == {"cpu/2": ["dot"]}
+
+
+def test_no_temporary_file_is_left(mxnet_run):
+    assert mxnet_run[1] == []
+
+
+def many_devices():
+    """A Timeline on one core of several, then one that MXNet's profiler would not survive."""
+    import os
+    import warnings
+
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    warnings.simplefilter("ignore")
+    with d2l.Timeline() as timeline:
+        for device in d2l.devices(2):
+            mx.nd.dot(*[mx.nd.ones((300, 300), ctx=device)] * 2)
+    used = d2l.devices((os.cpu_count() or 1) + 3)
+    total = sum(mx.nd.ones((2, 2), ctx=device).sum().asscalar() for device in used)
+    result = {"lanes": timeline.lanes, "devices": len(used), "total": float(total)}
+    try:
+        with d2l.Timeline():
+            pass
+    except RuntimeError as error:
+        result["error"] = str(error)
+    return result
+
+
+def test_more_devices_than_the_profiler_takes(tmp_path):
+    result = in_new_process(many_devices, seconds=120, **{**NOTHING_SET, "TMPDIR": tmp_path})
+    assert {lane: names(s) for lane, s in result["lanes"].items()} == {
+        "cpu/0": ["_ones", "dot"],
+        "cpu/1": ["_ones", "dot"],
+    }
+    assert result["total"] == 4 * result["devices"]  # They compute all the same
+    assert f"asked for {result['devices']}" in result["error"]
+    assert "at most" in result["error"]
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,154 @@
+"""Measurements and the Benchmark: what is called how often, when they wait, what they print."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+
+from d2l_local import timing
+from d2l_local.timing import Benchmark, Measurement, measure
+
+import pytest
+
+pytestmark = pytest.mark.timeout(60)
+
+
+class Clock:
+    """Stands in for time.perf_counter; queued work passes only when someone synchronizes."""
+
+    def __init__(self):
+        self.now, self.queued, self.log = 100.0, 0.0, []
+
+    def perf_counter(self):
+        self.log.append("clock")
+        return self.now
+
+    def work(self, seconds):
+        self.log.append("work")
+        self.queued += seconds
+
+    def synchronize(self):
+        self.log.append("wait")
+        self.now += self.queued
+        self.queued = 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return the made-up clock that d2l_local.timing looks at."""
+    clock = Clock()
+    monkeypatch.setattr(timing.time, "perf_counter", clock.perf_counter)
+    return clock
+
+
+@pytest.fixture
+def benchmark(clock):
+    """Return a Benchmark class for the made-up clock."""
+
+    class MadeUpBenchmark(Benchmark):
+        synchronize = staticmethod(clock.synchronize)
+
+    return MadeUpBenchmark
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 5])
+def test_one_call_more_than_repeats(repeats):
+    calls = []
+    result = measure(lambda: calls.append(1), repeats, synchronize=lambda: None)
+    assert len(calls) == 1 + repeats
+    assert len(result.samples) == repeats
+
+
+def test_five_repeats_unless_told_otherwise():
+    assert len(measure(lambda: None, synchronize=lambda: None).samples) == 5
+
+
+def test_waits_before_the_clock_starts_and_before_it_stops(clock):
+    measure(lambda: clock.work(1), 2, synchronize=clock.synchronize)
+    once = ["wait", "clock", "work", "wait", "clock"]
+    assert clock.log == ["work", *once, *once]
+
+
+def test_queued_work_counts_and_the_untimed_call_does_not(clock):
+    seconds = iter([50.0, 3.0, 1.0, 2.0])
+    result = measure(lambda: clock.work(next(seconds)), 3, synchronize=clock.synchronize)
+    assert result.samples == pytest.approx((3, 1, 2))
+    assert (result.median, result.minimum, result.maximum) == pytest.approx((2, 1, 3))
+
+
+def test_statistics_of_samples():
+    samples = (0.4, 0.1, 0.2, 0.9)
+    result = Measurement(samples)
+    assert result.samples == samples
+    assert result.median == statistics.median(samples) == pytest.approx(0.3)
+    assert (result.minimum, result.maximum) == (0.1, 0.9)
+
+
+def test_prints_as_one_line():
+    result = Measurement((0.4, 0.1, 0.20004))
+    assert str(result) == repr(result) == "0.2000 sec (median of 3, 0.1000 to 0.4000)"
+
+
+def test_real_seconds():
+    result = measure(lambda: time.sleep(0.01), 2, synchronize=lambda: None)
+    assert result.minimum >= 0.01
+
+
+@pytest.mark.parametrize("repeats", [0, -1, 2.0, "3", True, None])
+def test_bad_repeats(repeats):
+    calls = []
+    with pytest.raises(ValueError, match=re.escape(f"not {repeats!r}")):
+        measure(lambda: calls.append(1), repeats, synchronize=lambda: None)
+    assert calls == []
+
+
+def test_errors_of_the_function_and_of_waiting_go_through():
+    with pytest.raises(ZeroDivisionError):
+        measure(lambda: 1 / 0, synchronize=lambda: None)
+    with pytest.raises(ZeroDivisionError):
+        measure(lambda: None, synchronize=lambda: 1 / 0)
+
+
+def test_benchmark_prints_in_the_format_of_d2l(benchmark, clock, capsys):
+    with benchmark():
+        clock.work(0.25)
+    with benchmark("two devices"):
+        clock.work(12.34567)
+    assert capsys.readouterr().out == "Done: 0.2500 sec\ntwo devices: 12.3457 sec\n"
+
+
+def test_benchmark_waits_for_queued_work(benchmark, clock):
+    clock.work(7)  # Queued before the block: not the block's
+    with benchmark() as timer:
+        clock.work(2)
+        assert clock.queued == 2
+    assert clock.queued == 0
+    assert timer.seconds == pytest.approx(2)
+    assert clock.log == ["work", "wait", "clock", "work", "wait", "clock"]
+
+
+def test_an_exception_in_the_block_goes_on_and_nothing_is_printed(benchmark, capsys):
+    with pytest.raises(KeyError, match="mine"), benchmark("never") as timer:
+        raise KeyError("mine")
+    assert capsys.readouterr().out == ""
+    assert not hasattr(timer, "seconds")
+
+
+def test_an_error_that_surfaces_while_waiting_goes_on(capsys):
+    class Failing(Benchmark):
+        waits = 0
+
+        def synchronize(self):
+            self.waits += 1
+            if self.waits > 1:
+                raise RuntimeError("asynchronous")
+
+    with pytest.raises(RuntimeError, match="asynchronous"), Failing():
+        pass
+    assert capsys.readouterr().out == ""
+
+
+def test_the_base_class_cannot_wait():
+    with pytest.raises(NotImplementedError), Benchmark():
+        pass
