@@ -19,6 +19,9 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 
+# The tests and notebooks start many processes; byte code spares each some seconds of compiling.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help setup run test lab notebooks check stamp bench lint lock clean
 .DEFAULT_GOAL := help
 
@@ -30,7 +33,7 @@ setup: $(READY)  ## Make .venv and install everything into it, once
 # The virtual environment is made with a Python that MXNet runs on. The lock's hashes are checked.
 $(READY): $(LOCK) pyproject.toml | $(UV)
 	test -x $(PY) || $(UV) venv --quiet --python '>=3.9,<3.14' $(VENV)
-	$(UV) pip sync --quiet --require-hashes --python $(PY) $(LOCK)
+	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(PY) $(LOCK)
 	$(UV) pip install --quiet --no-deps --no-build-isolation --offline --python $(PY) --editable .
 	touch $@
 

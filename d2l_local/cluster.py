@@ -1,4 +1,4 @@
-"""A distributed MXNet job on this machine: scheduler, servers and workers as processes of their own.
+"""A distributed MXNet job on this machine: scheduler, servers and workers, a process each.
 
 MXNet has no launcher; a process is told its role by environment variables (`variables`). This
 module starts the processes, watches them and ends them. What it took to do so reliably:

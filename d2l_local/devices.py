@@ -151,7 +151,8 @@ def _stand_ins(used: list[mx.Context]) -> str:
         return "GPUs"
     if len(cpus) < len(used):
         return f"{len(used) - len(cpus)} GPU, and CPU cores stand in for the others"
-    return f"CPU cores stand in for GPUs: {_why_no_gpu()}"
+    who = "CPU cores stand in for GPUs" if len(cpus) > 1 else "a CPU core stands in for a GPU"
+    return f"{who}: {_why_no_gpu()}"
 
 
 def _why_no_gpu() -> str:

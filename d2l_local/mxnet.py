@@ -59,7 +59,7 @@ class Timeline(_timeline.Timeline):
 
     # The engine's own entries, which take no time to speak of: freeing an array, waiting for one,
     # seeding a device's random numbers. Any worker may run them for any device.
-    _BOOKKEEPING = frozenset({"DeleteVariable", "WaitForVar", "ResourceParallelRandomSetSeed"})
+    BOOKKEEPING = frozenset({"DeleteVariable", "WaitForVar", "ResourceParallelRandomSetSeed"})
 
     def _start(self) -> None:
         _devices.require_profilable()
@@ -86,7 +86,7 @@ class Timeline(_timeline.Timeline):
             mx.profiler.set_config(filename=os.devnull)
             os.remove(self._path)
         return self._spans(
-            [e for e in events if e["ph"] in "BE" and e["name"] not in self._BOOKKEEPING]
+            [e for e in events if e["ph"] in "BE" and e["name"] not in self.BOOKKEEPING]
         )
 
     def _spans(self, events):

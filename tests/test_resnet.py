@@ -6,10 +6,10 @@ import inspect
 import math
 import sys
 
+from d2l_local import mxnet as d2l
+
 import numpy as np
 import pytest
-
-from d2l_local import mxnet as d2l
 
 mx = d2l.mx
 nd, npx = mx.nd, mx.npx
@@ -117,11 +117,3 @@ def test_two_devices_hold_equal_copies_and_learn():
     trainer.step(5)
     after = [net[0].weight.data(device).asnumpy() for device in devices]
     assert (after[0] == after[1]).all() and (after[0] != before).any()
-
-
-def test_helpers_of_d2l_take_its_output():
-    net, X = initialized(d2l.resnet18(10)), images(nd.array, n=4)
-    y = nd.array([0, 1, 2, 3], dtype="int32")
-    hits = d2l.accuracy(net(X), y)
-    assert hits == (net(X).asnumpy().argmax(axis=1) == y.asnumpy()).sum()
-    assert d2l.evaluate_accuracy_gpus(net, [(X, y)]) == hits / 4

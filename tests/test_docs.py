@@ -1,0 +1,52 @@
+"""The READMEs and the lock files say what is so."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def title(notebook: Path) -> str:
+    first = nbformat.read(notebook, 4).cells[0].source
+    return first.splitlines()[0].removeprefix("# ")
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])
+def test_readme_lists_every_notebook_under_its_title(readme):
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    listed = set(re.findall(r"\[([^]]+)\]\((chapters/[^)]+\.ipynb)\)", text))
+    notebooks = (ROOT / "chapters").glob("*/*/*.ipynb")
+    assert listed == {(title(path), path.relative_to(ROOT).as_posix()) for path in notebooks}
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh.md", "CONTRIBUTING.md"])
+def test_relative_links_lead_somewhere(readme):
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert link.startswith("http") or (ROOT / link).exists(), link
+
+
+def test_make_targets_named_in_the_documents_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for document in ("README.md", "README.zh.md", "CONTRIBUTING.md", "chapters/text/index.md"):
+        text = (ROOT / document).read_text(encoding="utf-8")
+        named = set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE))
+        assert named <= targets, (document, named - targets)
+
+
+@pytest.mark.parametrize("lock", sorted(path.name for path in (ROOT / "requirements").glob("*")))
+def test_lock_files_pin_everything_and_name_no_address(lock):
+    text = (ROOT / "requirements" / lock).read_text()
+    assert not re.search(r"\w+://|--(extra-)?index-url|--find-links", text)
+    pins = re.findall(r"^[a-z0-9][^ ]*(?: ;[^\\]*)? ?\\$", text, re.MULTILINE)
+    assert pins and all("==" in pin for pin in pins)
+    assert len(re.findall(r"^[a-z0-9]", text, re.MULTILINE)) == len(pins)  # Each with hashes
+
+
+def test_lock_file_holds_what_pyproject_asks_for():
+    asked = re.findall(r'^    "([a-z0-9-]+)[>=<]', (ROOT / "pyproject.toml").read_text(), re.M)
+    locked = re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements/mxnet.txt").read_text(), re.M)
+    assert set(asked) <= set(locked)
