@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -164,7 +165,9 @@ def notebook(section: str, until: str) -> dict:
     with contextlib.redirect_stdout(sys.stderr):
         for cell in nbformat.read(path, 4).cells:
             if cell.cell_type == "code" and cell.id != "setup":
-                exec(cell.source, variables)
+                name = f"<{section}: {cell.id}>"  # With its source, for in_new_process to find
+                linecache.cache[name] = (len(cell.source), None, cell.source.splitlines(True), name)
+                exec(compile(cell.source, name, "exec"), variables)
             if cell.id == until:
                 return variables
     raise ValueError(f"{path} has no cell {until!r}")
