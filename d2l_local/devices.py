@@ -15,6 +15,7 @@ import warnings
 from dataclasses import dataclass
 
 from d2l_local import engine
+from d2l_local.engine import num_cores
 
 engine.load()  # Before MXNet: whoever imports this module first has a prepared process too
 
@@ -82,13 +83,6 @@ def usable_gpus() -> list[GPU]:
 def num_gpus() -> int:
     """Number of GPUs that this build of MXNet can compute on (d2l counts unusable ones too)."""
     return len(usable_gpus())
-
-
-def num_cores() -> int:
-    """Number of CPU cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def devices(n: int = 2) -> list[mx.Context]:
@@ -159,9 +153,9 @@ def _why_no_gpu() -> str:
     gpus = installed_gpus()
     if not gpus:
         return "no NVIDIA GPU here"
-    if not gpu_build():
-        return f"this is MXNet's CPU build, and {gpus[0]} is idle"
-    return f"MXNet's wheel has no code for {gpus[0]}"
+    if not any(gpu.supported for gpu in gpus):
+        return f"MXNet's wheel has no code for {gpus[0]}; the README names newer builds"
+    return f"this is MXNet's CPU build, and {gpus[0]} is idle"
 
 
 _most_cpus = 0  # How many CPU devices `devices` has handed out at once

@@ -3,6 +3,7 @@
     python tests/bench.py            all rows
     python tests/bench.py dot run    the rows of these names
     python tests/bench.py scratch    the table in d2l_local.engine (not among "all rows")
+    python tests/bench.py scaling    the table and the plot in docs/scaling.md (likewise)
 
 Each configuration runs in a process of its own with a time limit, because MXNet reads its settings
 only once and because the stock settings may hang: then the row says so. Ratios compare two
@@ -157,18 +158,17 @@ def loaders() -> dict:
 def notebook(section: str, until: str) -> dict:
     """Variables of a notebook after its code cells up to the one with the id ``until`` have run."""
     import matplotlib
-    import nbformat
 
     matplotlib.use("agg")
     path = Path(__file__).parents[1] / f"chapters/mxnet/en/{section}.ipynb"
     variables = {}
     with contextlib.redirect_stdout(sys.stderr):
-        for cell in nbformat.read(path, 4).cells:
-            if cell.cell_type == "code" and cell.id != "setup":
-                name = f"<{section}: {cell.id}>"  # With its source, for in_new_process to find
-                linecache.cache[name] = (len(cell.source), None, cell.source.splitlines(True), name)
-                exec(compile(cell.source, name, "exec"), variables)
-            if cell.id == until:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code" and cell["id"] != "setup":
+                name, lines = f"<{section}: {cell['id']}>", cell["source"]
+                linecache.cache[name] = (1, None, lines, name)  # For in_new_process to find
+                exec(compile("".join(lines), name, "exec"), variables)
+            if cell["id"] == until:
                 return variables
     raise ValueError(f"{path} has no cell {until!r}")
 
@@ -217,6 +217,34 @@ def resnet() -> dict:
     devices = d2l.devices(int(os.environ["D2L_BENCH_DEVICES"]))
     step = _step("resnet hybridized", devices)
     return {"images/s": 64 * len(devices) / d2l.measure(step, 3).median}
+
+
+def products() -> dict:
+    """GFLOP/s of products of 1500² on as many CPU devices as D2L_BENCH_DEVICES says."""
+    from d2l_local import mxnet as d2l
+
+    from mxnet import nd
+
+    devices = d2l.devices(int(os.environ["D2L_BENCH_DEVICES"]))
+    xs = [nd.random.uniform(shape=(1500, 1500), ctx=device) for device in devices]
+    seconds = d2l.measure(lambda: [nd.dot(x, x) for _ in range(20) for x in xs], 3).median
+    return {"GFLOP/s": 2 * 1500**3 * 20 * len(devices) / seconds / 1e9}
+
+
+def lenet_by_hand() -> dict:
+    """Images a second of the section's LeNet, 256 images for each of D2L_BENCH_DEVICES devices."""
+    from d2l_local import mxnet as d2l
+
+    devices = d2l.devices(int(os.environ["D2L_BENCH_DEVICES"]))
+    names = notebook("multiple-gpus", "cure-fuse-step_1")
+    n = 256 * len(devices)
+    device_params = [names["FlatParams"](names["params"], device) for device in devices]
+    X, y = names["nd"].random.uniform(shape=(n, 1, 28, 28)), names["nd"].arange(n) % 10
+    step = names["train_fused"]
+    median = d2l.measure(
+        lambda: [step(X, y, device_params, devices, lr=0.01) for _ in range(6)], 5
+    ).median
+    return {"images/s": 6 * n / median}
 
 
 def torch_resnet() -> dict:
@@ -328,9 +356,11 @@ WORKERS = [
     compute_and_copy,
     hybridized,
     lenet,
+    lenet_by_hand,
     loaders,
     our_import,
     plain_import,
+    products,
     resnet,
     scratch,
     torch_resnet,
@@ -476,8 +506,7 @@ def multiple_gpus() -> list[Row]:
 
 def multiple_gpus_concise() -> list[Row]:
     """ResNet-18 on 1, 2, 4, … cores, beside PyTorch if that is installed."""
-    cores = len(os.sched_getaffinity(0))
-    counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= cores]
+    counts = device_counts()
     ours = {n: isolated(resnet, D2L_BENCH_DEVICES=n)["images/s"] for n in counts}
     rows = [
         Row(
@@ -533,6 +562,40 @@ ROWS = [
 ]
 
 
+def device_counts() -> list[int]:
+    return [n for n in (1, 2, 4, 8, 16, 32) if n <= len(os.sched_getaffinity(0))]
+
+
+def scaling(plot: str = "build/scaling.svg") -> str:
+    """Markdown table over the number of CPU devices, one core each; draws the speed-ups."""
+    from matplotlib import pyplot as plt
+
+    work = {
+        "`dot` of 1500², GFLOP/s": (products, "GFLOP/s", "ours"),
+        "LeNet by hand, 256 images a device, images/s": (lenet_by_hand, "images/s", "ours"),
+        "ResNet-18, 64 images a device, images/s": (resnet, "images/s", "ours"),
+    }
+    if importlib.util.find_spec("torch"):
+        name = "PyTorch, ResNet-18, batch of 64, as many threads, images/s"
+        work[name] = (torch_resnet, "images/s", "bare")
+    counts = device_counts()
+    lines = [f"| devices | {' | '.join(map(str, counts))} |", "|---" * (len(counts) + 1) + "|"]
+    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    for (name, (worker, key, prepared)), marker in zip(work.items(), "os^x"):
+        rates = [isolated(worker, prepared, D2L_BENCH_DEVICES=n)[key] for n in counts]
+        lines.append(f"| {name} | {' | '.join(f'{rate:,.0f}' for rate in rates)} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+        speedups = [rate / rates[0] for rate in rates]
+        lines.append(f"| speed-up | {' | '.join(f'{speedup:.2f}' for speedup in speedups)} |")
+        ax.loglog(counts, speedups, marker=marker, base=2, label=name.split(",")[0].strip("`"))
+    ax.loglog(counts, counts, "k--", base=2, label="ideal")
+    ax.set(xlabel="CPU devices, one core each", ylabel="speed-up over one")
+    ax.legend(frameon=False)
+    Path(plot).parent.mkdir(exist_ok=True)
+    figure.savefig(plot, metadata={"Date": None})
+    return "\n".join(lines)
+
+
 def scratch_table() -> str:
     """Speed-up and peak memory over the number of scratch copies, as reStructuredText."""
     kinds, lines = ("dot", "lenet", "resnet", "resnet hybridized"), []
@@ -556,8 +619,8 @@ def table(rows: list[Row]) -> str:
 
 
 def main(names: list[str]) -> None:
-    if names == ["scratch"]:
-        print(scratch_table())
+    if names in (["scratch"], ["scaling"]):
+        print({"scratch": scratch_table, "scaling": scaling}[names[0]]())
         return
     known = {row.__name__: row for row in ROWS}
     unknown = [name for name in names if name not in known]
