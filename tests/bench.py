@@ -566,10 +566,8 @@ def device_counts() -> list[int]:
     return [n for n in (1, 2, 4, 8, 16, 32) if n <= len(os.sched_getaffinity(0))]
 
 
-def scaling(plot: str = "build/scaling.svg") -> str:
+def scaling(path: str = "build/scaling.svg") -> str:
     """Markdown table over the number of CPU devices, one core each; draws the speed-ups."""
-    from matplotlib import pyplot as plt
-
     work = {
         "`dot` of 1500², GFLOP/s": (products, "GFLOP/s", "ours"),
         "LeNet by hand, 256 images a device, images/s": (lenet_by_hand, "images/s", "ours"),
@@ -578,22 +576,36 @@ def scaling(plot: str = "build/scaling.svg") -> str:
     if importlib.util.find_spec("torch"):
         name = "PyTorch, ResNet-18, batch of 64, as many threads, images/s"
         work[name] = (torch_resnet, "images/s", "bare")
-    counts = device_counts()
+    counts, rates = device_counts(), {}
     lines = [f"| devices | {' | '.join(map(str, counts))} |", "|---" * (len(counts) + 1) + "|"]
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    for (name, (worker, key, prepared)), marker in zip(work.items(), "os^x"):
-        rates = [isolated(worker, prepared, D2L_BENCH_DEVICES=n)[key] for n in counts]
-        lines.append(f"| {name} | {' | '.join(f'{rate:,.0f}' for rate in rates)} |")
+    for name, (worker, key, prepared) in work.items():
+        rates[name] = [isolated(worker, prepared, D2L_BENCH_DEVICES=n)[key] for n in counts]
+        lines.append(f"| {name} | {' | '.join(f'{rate:,.0f}' for rate in rates[name])} |")
         print(lines[-1], file=sys.stderr, flush=True)
-        speedups = [rate / rates[0] for rate in rates]
+        speedups = [rate / rates[name][0] for rate in rates[name]]
         lines.append(f"| speed-up | {' | '.join(f'{speedup:.2f}' for speedup in speedups)} |")
-        ax.loglog(counts, speedups, marker=marker, base=2, label=name.split(",")[0].strip("`"))
-    ax.loglog(counts, counts, "k--", base=2, label="ideal")
+    plot_scaling(counts, rates, path)
+    return "\n".join(lines)
+
+
+def plot_scaling(counts: list[int], rates: dict[str, list[float]], path: str) -> None:
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import ScalarFormatter
+
+    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    colors = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito's
+    for (name, row), marker, color in zip(rates.items(), "os^x", colors):
+        label = name.split(",")[0].replace("`", "")
+        ax.loglog(counts, [rate / row[0] for rate in row], marker=marker, color=color, label=label)
+    ax.loglog(counts, counts, "k--", label="ideal")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(ScalarFormatter())
+        axis.set_ticks(counts)
+        axis.set_minor_locator(plt.NullLocator())
     ax.set(xlabel="CPU devices, one core each", ylabel="speed-up over one")
     ax.legend(frameon=False)
-    Path(plot).parent.mkdir(exist_ok=True)
-    figure.savefig(plot, metadata={"Date": None})
-    return "\n".join(lines)
+    Path(path).parent.mkdir(exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def scratch_table() -> str:
