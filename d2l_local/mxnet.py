@@ -67,7 +67,12 @@ class Timeline(_timeline.Timeline):
         handle, self._path = tempfile.mkstemp(suffix=".json", prefix="d2l-timeline-")
         os.close(handle)
         mx.profiler.set_config(
-            profile_imperative=True, profile_symbolic=True, profile_api=False, filename=self._path
+            profile_imperative=True,
+            profile_symbolic=True,
+            profile_api=False,
+            # Two devices' first allocations at once may fail in it ("Invalid device index: 1").
+            profile_memory=False,
+            filename=self._path,
         )
         mx.profiler.set_state("run")
 
