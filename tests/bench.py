@@ -25,20 +25,10 @@ from pathlib import Path
 
 from d2l_local import process
 
+from settings import NOTHING_SET
+
 ASYNC_CELL = "gain_1"  # After this cell the model is measured
 SECONDS = 300  # For one configuration: longer means that it hangs
-
-# Settings that would otherwise come from the environment: a stock reader has none of them.
-NOTHING_SET = dict.fromkeys(
-    (
-        "MXNET_CPU_TEMP_COPY",
-        "MXNET_OMP_MAX_THREADS",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_CORETYPE",
-        "OPENBLAS_L2_SIZE",
-        "OPENBLAS_NUM_THREADS",
-    )
-)
 
 
 @dataclass

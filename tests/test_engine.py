@@ -18,22 +18,9 @@ from d2l_local import engine
 from d2l_local.process import in_new_process
 
 import pytest
+from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
-
-# Settings that another test, or the machine, may have left in the environment.
-NOTHING_SET = dict.fromkeys(
-    (
-        "LD_PRELOAD",
-        "MXNET_CPU_TEMP_COPY",
-        "MXNET_CPU_WORKER_NTHREADS",
-        "MXNET_ENGINE_TYPE",
-        "MXNET_OMP_MAX_THREADS",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_CORETYPE",
-        "OPENBLAS_NUM_THREADS",
-    )
-)
 
 AVX2 = engine.BLAS_KERNELS["Haswell"] <= engine.cpu_flags()
 

@@ -9,18 +9,10 @@ from d2l_local.process import in_new_process
 
 import numpy as np
 import pytest
+from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
 
-NOTHING_SET = dict.fromkeys(
-    (
-        "MXNET_CPU_TEMP_COPY",
-        "MXNET_ENGINE_TYPE",
-        "MXNET_OMP_MAX_THREADS",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_CORETYPE",
-    )
-)
 NUM_TRAIN, NUM_TEST = 70, 20
 
 

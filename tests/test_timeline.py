@@ -10,20 +10,9 @@ from d2l_local.process import in_new_process
 from d2l_local.timeline import COMPUTE_STYLE, COPY_STYLE, Span, Timeline
 
 import pytest
+from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
-
-# Settings that another test, or the machine, may have left in the environment.
-NOTHING_SET = dict.fromkeys(
-    (
-        "MXNET_CPU_TEMP_COPY",
-        "MXNET_CPU_WORKER_NTHREADS",
-        "MXNET_ENGINE_TYPE",
-        "MXNET_OMP_MAX_THREADS",
-        "OMP_NUM_THREADS",
-        "OPENBLAS_CORETYPE",
-    )
-)
 
 
 class FakeTimeline(Timeline):
