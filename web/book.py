@@ -1,0 +1,135 @@
+"""What the book adds to Sphinx: framework divisions, folds, anchors, and search in Chinese."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from docutils import nodes
+from snowballstemmer import stemmer
+from sphinx.search import SearchLanguage, languages
+from sphinx.search._stopwords.en import ENGLISH_STOPWORDS
+from sphinx.transforms import SphinxTransform
+
+
+class details(nodes.container):  # noqa: N801, as docutils calls its nodes
+    """A fold; its attribute `title` is what shows while it is closed."""
+
+
+def visit_details(self, node):
+    self.body.append(self.starttag(node, "details"))
+    self.body.append(f"<summary>{self.encode(node['title'])}</summary>\n")
+
+
+def depart_details(self, node):
+    self.body.append("</details>\n")
+
+
+class Divide(SphinxTransform):
+    """Make divisions, folds and anchors of the lines `+++ {...}` that `merge.py` writes."""
+
+    default_priority = 100  # Before Sphinx collects titles and anchors
+
+    def apply(self, **kwargs):
+        self.mark: dict = {}
+        self.divide(self.document)
+
+    def divide(self, parent):
+        children, parent.children = parent.children, []
+        fold = division = None
+        folded = divided = None  # The marks that `fold` and `division` were made for
+        for child in children:
+            if isinstance(child, nodes.comment) and "block_break" in child["classes"]:
+                self.mark = json.loads(child.astext())
+                self.count = 0
+            elif isinstance(child, nodes.title):
+                child["classes"] += classes(self.mark)
+                parent += child
+            elif isinstance(child, nodes.section):
+                if self.mark.get("fold"):
+                    raise ValueError(f"a heading in the fold {self.mark['fold']['title']!r}")
+                if self.mark.get("id"):
+                    self.count += 1
+                    number = f"-{self.count}" if self.count > 1 else ""
+                    child["ids"] = [self.mark["id"] + number]
+                fold = division = folded = divided = None
+                parent += child
+                self.divide(child)
+            else:
+                place = parent
+                if self.mark.get("fold"):
+                    if folded != self.mark["fold"]:
+                        folded, divided = self.mark["fold"], None
+                        fold = details(title=folded["title"], ids=[folded["id"]])
+                        fold["classes"] = ["solution", *classes(folded)]
+                        parent += fold
+                    place = fold
+                else:
+                    folded = None
+                if classes(self.mark):
+                    if divided != (folded, self.mark["frameworks"]):
+                        divided = (folded, self.mark["frameworks"])
+                        division = nodes.container(classes=classes(self.mark))
+                        division["framework"] = True
+                        place += division
+                    place = division
+                else:
+                    divided = None
+                place += child
+
+
+def classes(mark: dict) -> list[str]:
+    """Return the classes of what only some frameworks have."""
+    frameworks = mark.get("frameworks", [])
+    return ["framework", *(f"framework-{name}" for name in frameworks)] if frameworks else []
+
+
+class Chinese(SearchLanguage):
+    """Indexes Chinese by pairs of characters, and splits what the reader looks for likewise.
+
+    A dictionary cuts a sentence into other words than the browser, or the reader, would; with pairs
+    on both sides any part of a sentence is found.
+    """
+
+    lang = "zh"
+    language_name = "Chinese"
+    js_stemmer_rawcode = "english-stemmer.js"
+    stopwords = ENGLISH_STOPWORDS
+    js_splitter_code = """
+var splitQuery = (query) => query.match(/[\\u3400-\\u9fff]+|[^\\W_]\\w*/g)?.flatMap((run) =>
+  run[0] < "\\u3400" || run.length < 3 ? [run]
+    : Array.from({length: run.length - 1}, (_, i) => run.slice(i, i + 2))) ?? [];
+"""
+
+    def __init__(self, options):
+        super().__init__(options)
+        self.stemmer = stemmer("english")
+
+    def split(self, input):
+        words = re.findall(r"[A-Za-z0-9]\w*", input, re.ASCII)
+        for run in re.findall(r"[\u3400-\u9fff]+", input):
+            words += [run[i : i + 2] for i in range(len(run) - 1)] + list(run)
+        return words
+
+    def stem(self, word):
+        return self.stemmer.stemWord(word.lower())
+
+    def word_filter(self, word):
+        return word not in self.stopwords
+
+
+def add_context(app, pagename, templatename, context, doctree):
+    book = json.loads(Path(app.srcdir, "book.json").read_text("utf-8"))
+    context["book"] = book
+    context["label"] = book["labels"]
+    context["page"] = book["pages"].get(pagename, {})
+    # MathJax and the timelines' library only where they are needed
+
+
+def setup(app):
+    languages["zh"] = Chinese
+    app.add_node(details, html=(visit_details, depart_details))
+    app.add_transform(Divide)
+    app.connect("html-page-context", add_context)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
