@@ -69,7 +69,7 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) chapters/build.py format
 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
-	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/mxnet.txt
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt
 	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build
