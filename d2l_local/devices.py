@@ -8,6 +8,7 @@ laptop.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import os
 import warnings
@@ -32,9 +33,18 @@ def usable_gpus() -> list[GPU]:
     return [gpu for gpu in installed_gpus() if gpu.supported] if gpu_build() else []
 
 
+# What `stand_in_for_gpus` has made of mx.gpu(0), mx.gpu(1), …; empty unless a reader asked for it.
+stand_ins: list[mx.Context] = []
+
+
+def gpu_contexts() -> list[mx.Context]:
+    """Contexts of the GPUs that MXNet can compute on, or of the devices that stand in for GPUs."""
+    return list(stand_ins) or [mx.gpu(gpu.index) for gpu in usable_gpus()]
+
+
 def num_gpus() -> int:
-    """Number of GPUs that this build of MXNet can compute on (d2l counts unusable ones too)."""
-    return len(usable_gpus())
+    """Number of `gpu_contexts` (d2l counts those that this build of MXNet cannot use too)."""
+    return len(gpu_contexts())
 
 
 def devices(n: int = 2) -> list[mx.Context]:
@@ -44,23 +54,30 @@ def devices(n: int = 2) -> list[mx.Context]:
     ValueError unless ``n`` is a positive integer, and RuntimeError if two CPU devices would
     deadlock in this process (see `engine.require_parallel_cpus`).
     """
-    n = _positive_integer(n)
-    gpus = [mx.gpu(gpu.index) for gpu in usable_gpus()][:n]
-    cpus = [mx.cpu(i) for i in range(n - len(gpus))]
+    n = positive_integer(n)
+    first = gpu_contexts()
+    others = (cpu for cpu in map(mx.cpu, itertools.count()) if cpu not in first)
+    used = list(itertools.islice(itertools.chain(first, others), n))
+    prepare_cpus(used)
+    return used
+
+
+def prepare_cpus(used: list[mx.Context]) -> None:
+    """See to it that the CPU devices among ``used`` can work; warnings and errors as `devices`."""
+    cpus = [device for device in used if device.device_type == "cpu"]
     if len(cpus) > 1:
         engine.require_parallel_cpus()
     global _most_cpus
-    _most_cpus = max(_most_cpus, len(cpus))
+    _most_cpus = max([_most_cpus, *(cpu.device_id + 1 for cpu in cpus)])
     if len(cpus) > num_cores():
         warnings.warn(
             f"{len(cpus)} CPU devices on {num_cores()} cores: they take turns, so do not expect "
             "a speed-up from those beyond the cores.",
-            stacklevel=2,
+            stacklevel=3,
         )
-    return gpus + cpus
 
 
-def _positive_integer(n: object) -> int:
+def positive_integer(n: object) -> int:
     try:
         number = operator.index(n)
     except TypeError:
@@ -98,10 +115,10 @@ def _stand_ins(used: list[mx.Context]) -> str:
     if len(cpus) < len(used):
         return f"{len(used) - len(cpus)} GPU, and CPU cores stand in for the others"
     who = "CPU cores stand in for GPUs" if len(cpus) > 1 else "a CPU core stands in for a GPU"
-    return f"{who}: {_why_no_gpu()}"
+    return f"{who}: {why_no_gpu()}"
 
 
-def _why_no_gpu() -> str:
+def why_no_gpu() -> str:
     gpus = installed_gpus()
     if not gpus:
         return "no NVIDIA GPU here"
@@ -110,7 +127,7 @@ def _why_no_gpu() -> str:
     return f"this is MXNet's CPU build, and {gpus[0]} is idle"
 
 
-_most_cpus = 0  # How many CPU devices `devices` has handed out at once
+_most_cpus = 0  # One more than the highest number of a CPU device that was handed out
 
 
 def profiler_cores() -> int:
@@ -128,6 +145,6 @@ def require_profilable() -> None:
     if _most_cpus > room:
         raise RuntimeError(
             f"MXNet's profiler has room for {room} CPU devices on this machine and would end the "
-            f"process; d2l.devices was asked for {_most_cpus}. Restart the kernel and ask for "
+            f"process; d2l.devices gave out cpu({_most_cpus - 1}). Restart the kernel and use "
             f"at most {room} to record a Timeline."
         )
