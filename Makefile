@@ -3,13 +3,24 @@ FRAMEWORK ?= mxnet
 LANGUAGE  ?= en
 PYTHON    ?= python3
 
-VENV   := .venv
+VENV   := $(if $(filter mxnet,$(FRAMEWORK)),.venv,.venv-$(FRAMEWORK))
 PY     := $(VENV)/bin/python
 LOCK   := requirements/$(FRAMEWORK).txt
 READY  := $(VENV)/ready-$(FRAMEWORK)
 UV     := $(or $(shell command -v uv),.uv/bin/uv)
 # Sections to work on, e.g. make run SECTIONS="index hybridize"; all by default.
 CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
+
+PYTHONS_mxnet   := >=3.9,<3.14
+PYTHONS_pytorch := >=3.10,<3.14
+PYTHONS := $(PYTHONS_$(FRAMEWORK))
+
+# What tests/ has for the framework; the tests of the builder and the text run with MXNet's.
+TESTS_mxnet   := tests
+TESTS_pytorch := tests/test_torch.py
+
+INSTALL_pytorch = $(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement requirements/torch.txt
+INSTALL_FRAMEWORK = $(or $(INSTALL_$(FRAMEWORK)),@true)
 
 # uv has its own names for two of pip's settings; a reader who set pip's means uv too.
 ifdef PIP_FIND_LINKS
@@ -30,10 +41,13 @@ help:  ## Show this list
 
 setup: $(READY)  ## Make .venv and install everything into it, once
 
-# The virtual environment is made with a Python that MXNet runs on. The lock's hashes are checked.
-$(READY): $(LOCK) pyproject.toml | $(UV)
-	test -x $(PY) || $(UV) venv --quiet --python '>=3.9,<3.14' $(VENV)
+# The virtual environment is made with a Python that the framework runs on. The lock's hashes are
+# checked. PyTorch itself is pinned without them, because the machine decides between its builds: for
+# CUDA where there is a driver, else for the CPU; or what PIP_FIND_LINKS offers, where it is set.
+$(READY): $(LOCK) $(wildcard requirements/torch.txt) pyproject.toml | $(UV)
+	test -x $(PY) || $(UV) venv --quiet --python '$(PYTHONS)' $(VENV)
 	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(PY) $(LOCK)
+	$(INSTALL_FRAMEWORK)
 	$(UV) pip install --quiet --no-deps --no-build-isolation --offline --python $(PY) --editable .
 	touch $@
 
@@ -45,7 +59,7 @@ run: $(READY)  ## Execute every notebook in every language; copies go to build/
 	$(PY) chapters/build.py run $(CHOICE)
 
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
-	$(PY) -m pytest --quiet
+	$(PY) -m pytest --quiet $(TESTS_$(FRAMEWORK))
 	$(PY) -m pytest --quiet --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
@@ -70,8 +84,9 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-package mxnet --no-emit-package graphviz --extra dev pyproject.toml --output-file requirements/pytorch.txt
 	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build
-	rm -rf $(VENV) .uv build .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* .uv build .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,7 +20,9 @@ other; code comes once:
 - Blocks and cells may carry `tags`. A framework's name keeps them to that framework's notebooks;
   the rest goes into the notebook. `solution` folds a cell: Jupyter reads `source_hidden` and
   `outputs_hidden`, Colab `cellView: form` and the `@title` line, and GitHub, which cannot fold
-  code, shows it. `raises-exception` lets a cell fail, `stderr-ok` lets it write to stderr.
+  code, shows it. `raises-exception` lets a cell fail, `stderr-ok` lets it write to stderr. A cell
+  that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests skip it
+  elsewhere, and its committed output must come from a machine that has them.
 - A comment may be written once a language, in the order of the languages:
   `# Wait for it | 等待它完成`.
 
@@ -46,6 +48,7 @@ import sys
 import tempfile
 import time
 import tokenize
+from collections import Counter
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -463,8 +466,10 @@ def hardware() -> str:
         words.append(f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB")
     if shutil.which("nvidia-smi"):
         query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
-        words += subprocess.run(query, capture_output=True, text=True).stdout.split("\n")
-    return ", ".join(filter(None, words))
+        done = subprocess.run(query, capture_output=True, text=True)
+        gpus = Counter(done.stdout.strip().splitlines() if done.returncode == 0 else [])
+        words += [f"{count}× {name}" for name, count in gpus.items()]
+    return ", ".join(words)
 
 
 def stamp() -> dict:

@@ -240,6 +240,24 @@ def may_fail(cell) -> bool:
     return "raises-exception" in cell.metadata.get("tags", [])
 
 
+def gpus_needed(cell) -> int:
+    """How many GPUs it takes to prove what the cell says: N of its tag `gpus-N`, else 0."""
+    found = [re.fullmatch(r"gpus-(\d+)", tag) for tag in cell.metadata.get("tags", [])]
+    return max((int(match[1]) for match in found if match), default=0)
+
+
+def without_gpus(cell, stamp: dict) -> list[str]:
+    """What is wrong with the output of a cell that needs GPUs, given where it was executed."""
+    machine = stamp.get("hardware", "nowhere")
+    had = sum(int(n) for n in re.findall(r"(\d+)× (?:NVIDIA|Tesla|GeForce|Quadro)", machine))
+    shown = json.dumps(cell.get("outputs", []))
+    if had < gpus_needed(cell):
+        return [f"cell {cell.id}: needs {gpus_needed(cell)} GPUs and was executed on {machine}"]
+    if gpus_needed(cell) and (not cell.get("outputs") or "skipped: this cell needs" in shown):
+        return [f"cell {cell.id}: needs {gpus_needed(cell)} GPUs and has no output from them"]
+    return []
+
+
 def outputs(cell) -> list[str]:
     """What the outputs of a code cell must not be."""
     problems = []
@@ -276,6 +294,7 @@ def notebook(path, expected, committed) -> list[str]:
             if not cell.execution_count:
                 problems.append(f"cell {cell.id}: was not executed")
             problems += outputs(cell)
+            problems += without_gpus(cell, committed.metadata.get("d2l_local", {}))
         else:
             for link in read(cell.source).links:
                 file = unquote(link.split("#")[0])

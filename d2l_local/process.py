@@ -14,6 +14,8 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
+
 
 def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object):
     """Call ``fn()`` in a new Python process and return what it returned, by way of JSON.
@@ -61,10 +63,22 @@ def run(command: list[str], seconds: float, name: str, **environment: object) ->
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        _end(process)
     if process.returncode:
         last = "\n".join(errors.strip().splitlines()[-15:])
         raise RuntimeError(f"{name} failed with exit code {process.returncode}:\n{last}")
     return output
+
+
+def _end(process: subprocess.Popen) -> None:
+    """End a process, its session, and what it started in sessions of their own."""
+    try:
+        started = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        started = []
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for child in started:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
+    process.wait()

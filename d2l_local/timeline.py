@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -158,9 +159,9 @@ class Timeline:
             partial.unlink(missing_ok=True)
 
 
-def _natural(lane: str) -> tuple[str, int]:
-    kind, _, number = lane.partition("/")
-    return kind, int(number) if number.isdigit() else -1
+def _natural(lane: str) -> tuple[str, int, str]:
+    kind, number, rest = re.fullmatch(r"(\D*)(\d*)(.*)", lane, re.DOTALL).groups()
+    return kind, int(number or -1), rest
 
 
 def _merge(spans: Iterable[Span]) -> list[tuple[float, float]]:

@@ -420,6 +420,29 @@ def test_check_outputs(committed, output, message):
     assert len(found) == 1 and message in found[0] and "cell intro_1" in found[0]
 
 
+@pytest.mark.parametrize(
+    "hardware, text, message",
+    [
+        ("32-core x86-64, 2× NVIDIA H200", "1.003", None),
+        ("4-core x86-64, 1× Tesla T4, 1× NVIDIA L4", "1.003", None),
+        ("2-core x86-64, AVX-512, 24 GiB", "1.003", "needs 2 GPUs and was executed on 2-core"),
+        ("16-core x86-64, 1× NVIDIA H200", "1.003", "needs 2 GPUs and was executed on 16-core"),
+        ("2× NVIDIA H200", "skipped: this cell needs 2 GPUs", "no output from them"),
+        ("2× NVIDIA H200", None, "no output from them"),
+        (None, "1.003", "was executed on nowhere"),
+    ],
+)
+def test_cells_that_need_gpus_were_executed_on_them(committed, hardware, text, message):
+    path, _, notebook = committed
+    cell = notebook.cells[3]
+    cell.metadata["tags"] = ["gpus-2"]
+    stream = {"output_type": "stream", "name": "stdout", "text": text}
+    cell.outputs = [build.nbformat.from_dict(stream)] if text else []
+    notebook.metadata["d2l_local"] = {"hardware": hardware} if hardware else {}
+    found = check.notebook(path, notebook, notebook)
+    assert [message in f and "cell intro_1" in f for f in found] == ([True] if message else [])
+
+
 def test_check_orphan(chapter, capsys):
     build.write(chapter.notebook("mxnet", "en", "old"), "{}")
     assert call(chapter, "check") == 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import configparser
 import json
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,7 +70,6 @@ def nbval(*paths):
 @pytest.fixture(scope="module")
 def executed():
     """Return a notebook with the code of CELLS and its true outputs."""
-    nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     notebook = nbformat.v4.new_notebook()
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "", "language": "python"}
@@ -153,3 +154,22 @@ def test_committed_notebooks_are_executed(path):
         errors = [o for o in cell["outputs"] if o["output_type"] == "error"]
         assert not errors, f"code cell {i}:\n{source}"
     assert any(cell["outputs"] for cell in cells)
+
+
+def test_cells_that_need_gpus_are_skipped_with_a_reason(tmp_path):
+    cell = nbformat.v4.new_code_cell("print(1)", metadata={"tags": ["gpus-99"]}, execution_count=1)
+    cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="2\n")]
+    path = tmp_path / "gpus.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel}), path)
+    for name in ("check.py", "conftest.py"):
+        shutil.copy(ROOT / "chapters" / name, tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", "--nbval"]
+        + ["--rootdir", str(tmp_path), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+    assert "needs 99 GPUs: its committed output comes from a machine with them" in done.stdout
+    assert "1 skipped" in done.stdout and "passed" not in done.stdout
