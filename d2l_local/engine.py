@@ -99,6 +99,9 @@ CUDA_LIBRARIES = [
     ("libcudnn.so.8", "nvidia-cudnn-cu11<9"),
 ]
 
+# Where d2l_local.colab puts them: Colab's own CUDA libraries have files of the same names.
+CUDA_FOLDER = Path(__file__).parent / "cuda"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -393,7 +396,7 @@ def _installed(distribution: str) -> bool:
 
 
 def _cuda_library(name: str) -> Path | None:
-    for folder in map(Path, sys.path):
+    for folder in (CUDA_FOLDER, *map(Path, sys.path)):
         for path in folder.glob(f"nvidia/*/lib/{name}"):
             return path
     return None

@@ -1,0 +1,127 @@
+"""Set-up on Google Colab, which the first cell of every notebook calls there and nowhere else.
+
+Everything in Colab must stay as it is, and its Python and libraries are newer than MXNet 1.9.1 and
+d2l 1.0.3 ask for. So these two are installed without their dependencies (`d2l_local.compat` makes
+up for that), and of the rest only what is missing, in versions that agree with what is there. What
+that is stands in d2l_local's own metadata.
+
+CUDA 11's libraries go to a folder of their own. Among Colab's, which are CUDA 12's or newer, they
+would overwrite some: both have ``nvidia/nccl/lib/libnccl.so.2`` and ``libcurand.so.10``, and
+PyTorch does not load with the NCCL of CUDA 11.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from d2l_local import engine
+from d2l_local.gpus import GPU, installed_gpus
+from d2l_local.process import run
+
+from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
+
+FRAMEWORKS = ("mxnet", "pytorch")
+OUTDATED = ("d2l", "mxnet", "mxnet-cu112")  # What they ask for is of 2022 and 2023
+NOT_NEEDED = ("jupyter",)  # Colab is one
+PIP_SECONDS = 600
+
+
+def set_up(framework: str) -> None:
+    """Install what the notebooks of ``framework`` need and Colab lacks, and say what was done.
+
+    No package that is there changes, and no restart is needed. Raises ValueError for an unknown
+    framework, and RuntimeError, with what to do, where pip fails or takes `PIP_SECONDS`.
+    """
+    started = time.monotonic()
+    extra, why = choose(framework, installed_gpus())
+    needed = requirements("d2l-local", extra)
+    wheels = [r for r in needed if r.name in OUTDATED and not _installed(r.name)]
+    libraries = [r for r in needed if r.name.startswith("nvidia-")]
+    if wheels:
+        print(f"installing {', '.join(map(str, wheels))}: {why}", flush=True)
+        if libraries:  # First: the wheel's presence shall mean that they are complete
+            _pip("--no-deps", "--upgrade", f"--target={engine.CUDA_FOLDER}", *map(str, libraries))
+        _pip("--no-deps", *map(str, wheels))
+    for wheel in OUTDATED:
+        if _installed(wheel):
+            needed += [Requirement(r.name) for r in requirements(wheel)]
+    kept = {*OUTDATED, *NOT_NEEDED, *(r.name for r in libraries)}
+    missing = {str(r) for r in needed if r.name not in kept and not _installed(r.name)}
+    if missing:
+        _pip_beside_what_is_there(sorted(missing))
+    seconds = time.monotonic() - started
+    print(
+        f"d2l_local is ready for {framework} after {seconds:.0f} s; Colab's packages are unchanged"
+    )
+
+
+def choose(framework: str, gpus: Sequence[GPU]) -> tuple[str, str]:
+    """Return the extra of d2l_local that a machine with these GPUs needs, and the reason.
+
+    Raises ValueError for an unknown framework.
+    """
+    if framework not in FRAMEWORKS:
+        raise ValueError(f"the framework is one of {', '.join(FRAMEWORKS)}, not {framework!r}")
+    if framework != "mxnet":
+        return framework, "Colab has the framework itself"
+    for gpu in gpus:
+        if gpu.supported:
+            return "cu112", f"the GPU build, for {gpu}; this takes about 2 minutes"
+    if gpus:
+        return "mxnet", f"the CPU build, because MXNet has no code for {gpus[0]}"
+    return "mxnet", "the CPU build, because there is no NVIDIA GPU"
+
+
+def requirements(distribution: str, extra: str = "") -> list[Requirement]:
+    """Return what an installed distribution asks for on this Python, with one of its extras."""
+    found = map(Requirement, importlib.metadata.requires(distribution) or [])
+    needed = [r for r in found if not r.marker or r.marker.evaluate({"extra": extra})]
+    for requirement in needed:
+        requirement.marker = None  # Has had its say, and pip does not know the extra
+    return needed
+
+
+def _installed(distribution: str) -> bool:
+    return any(importlib.metadata.distributions(name=distribution))
+
+
+def _pip_beside_what_is_there(packages: Iterable[str]) -> None:
+    """Install packages and what they need, without changing any that is there."""
+    versions = {}
+    for distribution in importlib.metadata.distributions():
+        # The first one found is the one imported; some of Debian's versions are none to pip.
+        versions.setdefault(distribution.metadata["Name"], distribution.version)
+    constraints = [f"{name}=={version}\n" for name, version in versions.items() if _valid(version)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "constraints.txt")
+        file.write_text("".join(constraints))
+        # Else pip reports what d2l and mxnet ask for as an error.
+        _pip("--no-warn-conflicts", f"--constraint={file}", *packages)
+
+
+def _valid(version: str) -> bool:
+    try:
+        Version(version)
+    except InvalidVersion:
+        return False
+    return True
+
+
+def _pip(*arguments: str) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", *arguments]
+    try:
+        run(command, PIP_SECONDS, "pip install")
+    except (RuntimeError, TimeoutError) as error:
+        raise RuntimeError(
+            f"{error}\nSet-up is not complete, and Colab's packages are unchanged. Run this cell "
+            "again; if that does not help, choose Runtime, Disconnect and delete runtime, and "
+            "start over."
+        ) from None
+    importlib.invalidate_caches()
