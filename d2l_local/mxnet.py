@@ -5,6 +5,7 @@ added or put in place of d2l's own. Importing it prepares the process (`d2l_loca
 not switch MXNet to NumPy semantics: ``npx.set_np()`` remains the reader's choice, as with d2l.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -41,12 +42,37 @@ from d2l_local.devices import (  # noqa: E402, F401
 from d2l_local.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.process import in_new_process  # noqa: E402, F401
 from d2l_local.resnet import Residual, resnet18  # noqa: E402, F401
+from d2l_local.stand_in import stand_in_for_gpus  # noqa: E402, F401
+from d2l_local.training import (  # noqa: E402, F401
+    Accumulator,
+    Animator,
+    accuracy,
+    evaluate_accuracy,
+    evaluate_accuracy_gpu,
+    evaluate_accuracy_gpus,
+    linreg,
+    split_batch,
+    train_batch_ch13,
+    train_ch6,
+    train_ch13,
+    train_recsys_rating,
+)
 
 
 class Benchmark(_timing.Benchmark):
     """``with d2l.Benchmark("description"):`` prints the block's time once all devices are idle."""
 
     synchronize = staticmethod(mx.nd.waitall)
+
+
+@contextlib.contextmanager
+def benchmark(description: str = "Done in %.4f sec"):
+    """`Benchmark` of the editions of 2019 and 2020: the description is the format of the line."""
+    mx.nd.waitall()
+    timer = _d2l.Timer()
+    yield timer
+    mx.nd.waitall()
+    print(description % timer.stop())
 
 
 def measure(fn, repeats: int = 5) -> _timing.Measurement:
