@@ -19,6 +19,8 @@ COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
 BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
 COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
 
+MAX_SPANS = 2000  # in the data of one figure: about 30 kB of a notebook
+
 
 class Span(NamedTuple):
     """One operator on one device; ``start`` and ``end`` in seconds since the recording began."""
@@ -113,7 +115,11 @@ class Timeline:
         return _common_seconds(a, b) / shorter if shorter else 0.0
 
     def plot(self, ax=None):
-        """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it."""
+        """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.
+
+        A notebook that shows the figure also keeps the lanes, in the output's metadata, for pages
+        that can zoom into them; see `Drawn`.
+        """
         from matplotlib import pyplot as plt
 
         if ax is None:
@@ -135,6 +141,9 @@ class Timeline:
                 handles.values(), handles, ncol=2, frameon=False,
                 loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1,
             )  # fmt: skip
+        if not isinstance(getattr(ax.figure, "_repr_mimebundle_", None), Drawn):
+            ax.figure._repr_mimebundle_ = Drawn()
+        ax.figure._repr_mimebundle_.charts.append((ax, self.lanes))
         return ax
 
     def save(self, path: str | os.PathLike) -> None:
@@ -157,6 +166,51 @@ class Timeline:
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
+
+
+class Drawn:
+    """The lanes in a figure, as metadata that IPython stores beside the picture.
+
+    ``{"d2l_local": {"names": [operator], "copies": [index of a name], "charts": [chart],
+    "left_out": count}}``, where a chart is ``{"title": text, "lanes": {device: spans}}`` and spans
+    are one text, three integers a span: index of the name, start and duration in microseconds.
+    (A notebook would put each number of a list on a line of its own.) Of more than ``MAX_SPANS``
+    the shortest are left out. Not a representation of its own, because viewers and tests have to
+    make nothing of it.
+    """
+
+    def __init__(self):
+        self.charts = []  # (axes, lanes)
+
+    def __call__(self, include=None, exclude=None) -> tuple[dict, dict]:
+        """Return no data, and the metadata, when IPython displays the figure."""
+        spans = [span for _, lanes in self.charts for lane in lanes.values() for span in lane]
+        lengths = sorted((span.end - span.start for span in spans), reverse=True)
+        limit = lengths[MAX_SPANS] if len(spans) > MAX_SPANS else -1.0
+        names = list(dict.fromkeys(s.name for s in spans if s.end - s.start > limit))
+        index = {name: number for number, name in enumerate(names)}
+
+        def text(lane):
+            return " ".join(
+                f"{index[s.name]} {s.start * 1e6:.0f} {(s.end - s.start) * 1e6:.0f}"
+                for s in lane
+                if s.end - s.start > limit
+            )
+
+        charts = [
+            {
+                "title": ax.get_title(loc="left") or ax.get_title(),
+                "lanes": {device: text(lane) for device, lane in lanes.items()},
+            }
+            for ax, lanes in self.charts
+        ]
+        data = {
+            "names": names,
+            "copies": [index[name] for name in names if Span(name, 0, 0).is_copy],
+            "charts": charts,
+            "left_out": sum(length <= limit for length in lengths),
+        }
+        return {}, {"d2l_local": data}
 
 
 def _natural(lane: str) -> tuple[str, int, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import warnings
 
 from d2l_local.process import in_new_process
-from d2l_local.timeline import COMPUTE_STYLE, COPY_STYLE, Span, Timeline
+from d2l_local.timeline import COMPUTE_STYLE, COPY_STYLE, MAX_SPANS, Span, Timeline
 
 import pytest
 from settings import NOTHING_SET
@@ -211,6 +212,65 @@ def test_an_empty_block(tmp_path):
     assert timeline.lanes == {}
     timeline.save(tmp_path / "empty.json")
     assert json.loads((tmp_path / "empty.json").read_text())["traceEvents"] == []
+
+
+# --- The data beside the picture ------------------------------------------------------------------
+
+
+def shown(figure) -> dict:
+    """Return the metadata that IPython stores when it displays the figure."""
+    from IPython.core.formatters import DisplayFormatter
+
+    data, metadata = DisplayFormatter().format(figure)
+    assert set(data) == {"text/plain"}  # No representation that a viewer could prefer
+    return metadata["d2l_local"]
+
+
+def test_a_shown_figure_carries_its_lanes():
+    timeline = recorded(
+        ("cpu/1", "CopyCPU2CPU", 5.0005, 5.0015),
+        ("cpu/0", "dot", 5, 5.000001),
+        ("cpu/0", "dot", 5.25, 5.5),
+    )
+    ax = timeline.plot()
+    ax.set_title("two", loc="left")
+    assert shown(ax.figure) == {
+        "names": ["dot", "CopyCPU2CPU"],
+        "copies": [1],
+        "charts": [
+            {"title": "two", "lanes": {"cpu/0": "0 0 1 0 250000 250000", "cpu/1": "1 500 1000"}}
+        ],
+        "left_out": 0,
+    }
+
+
+def test_every_timeline_of_a_figure_is_in_its_data():
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2)
+    for i, ax in enumerate(axes):
+        Timeline({"cpu/0": [(f"op{i}", 0, 1)]}).plot(ax).set_title(f"axes {i}")
+    data = shown(figure)
+    assert [chart["title"] for chart in data["charts"]] == ["axes 0", "axes 1"]
+    assert [chart["lanes"] for chart in data["charts"]] == [
+        {"cpu/0": "0 0 1000000"},
+        {"cpu/0": "1 0 1000000"},
+    ]
+
+
+def test_of_very_many_spans_the_shortest_are_left_out():
+    spans = [("op", i, i + 1e-6 * i) for i in range(MAX_SPANS + 500)]
+    data = shown(Timeline({"cpu/0": spans}).plot().figure)
+    numbers = data["charts"][0]["lanes"]["cpu/0"].split()
+    assert len(numbers) == 3 * MAX_SPANS
+    assert min(int(n) for n in numbers[2::3]) == 500
+    assert data["left_out"] == 500
+
+
+def test_a_figure_with_data_can_be_pickled_and_saved(tmp_path):
+    figure = Timeline({"cpu/0": [("dot", 0, 1)]}).plot().figure
+    assert shown(pickle.loads(pickle.dumps(figure))) == shown(figure)
+    figure.savefig(tmp_path / "figure.png")
 
 
 # --- The trace file -------------------------------------------------------------------------------
