@@ -24,6 +24,7 @@ import math
 import operator
 import os
 import queue
+import shutil
 import sys
 import tempfile
 import threading
@@ -31,7 +32,6 @@ import time
 import zlib
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -49,7 +49,13 @@ MIRRORS = (
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
 )
 PROBE_SECONDS = 6  # How long all mirrors together have to give a first sign of life
+SILENT_SECONDS = 60  # How long mirrors that gave none are not asked again
 TIMEOUT = (4, 10)  # Seconds to connect, and to wait for each next piece of a file
+SLOWEST = 10_000  # Bytes per second, on average after TIMEOUT: a trickle would never end
+LARGEST = 2**25  # Bytes: the largest of the files has 26 million, an endless answer has more
+REDIRECTS = 5
+SCRATCH = "d2l-download-"  # Begins the name of a folder in the cache where a download grows
+SCRATCH_SECONDS = 24 * 3600  # Older than that, it is what a killed process left behind
 DIGITS_FOR_TESTING = 297  # Of 1,797: the digits then split 5 to 1, nearly as Fashion-MNIST does
 
 
@@ -80,11 +86,11 @@ class ArrayDataLoader:
       the number of the epoch only: loaders with equal seeds give equal orders.
     - ``seed``: int from 0 to 2**32 - 1.
     - ``convert``: makes the array to hand out from a NumPy array; by default that array itself. It
-      must keep the dtype. It may keep the memory too: no batch shares any with another.
+      may keep the memory: no batch shares any with another.
 
-    Iterating gives pairs (X, y): X float32 in [0, 1] of shape (b, 1, height, width), y int32 of
-    shape (b,). ``len(loader)`` is the number of batches. An argument out of bounds raises
-    ``ValueError``.
+    Iterating gives pairs (X, y), as ``convert`` makes them of X, float32 in [0, 1] of shape
+    (b, 1, height, width), and y, int32 of shape (b,). ``len(loader)`` is the number of batches. An
+    argument out of bounds raises ``ValueError``.
     """
 
     # Kept as uint8 and scaled batch by batch: 5 million images/s on one core (60,000 images, batch
@@ -94,7 +100,7 @@ class ArrayDataLoader:
         self, images, labels, batch_size, *, resize=None, shuffle=False, seed=0, convert=None
     ):
         self.images = np.asarray(images)
-        self.labels = np.asarray(labels).astype(np.int32)
+        self.labels = np.asarray(labels)
         if self.images.ndim != 3 or self.images.dtype != np.uint8:
             raise ValueError(
                 "images must be a uint8 array of shape (n, height, width), not "
@@ -105,6 +111,9 @@ class ArrayDataLoader:
                 f"labels must have shape ({len(self.images)},), one for each image, "
                 f"not {self.labels.shape}"
             )
+        if self.labels.dtype.kind not in "iu":
+            raise ValueError(f"labels must be integers, not {self.labels.dtype}")
+        self.labels = self.labels.astype(np.int32)
         self.batch_size = _positive_int("batch_size", batch_size)
         self.resize = _size(resize)
         self.shuffle = shuffle
@@ -151,8 +160,8 @@ def load_data_fashion_mnist(
     Returns (train_iter, test_iter), two `ArrayDataLoader`; only the first one shuffles.
 
     Raises ``ValueError`` if an argument is out of bounds or a file in ``D2L_DATA`` is malformed,
-    ``FileNotFoundError`` if that is no folder or lacks a file, and ``RuntimeError`` without
-    mirror, cache and scikit-learn.
+    ``FileNotFoundError`` if that is no folder or lacks a file, ``PermissionError`` if it may not be
+    read, and ``RuntimeError`` without mirror, cache and scikit-learn.
     """
     _positive_int("batch_size", batch_size)  # Before a download, not after it
     _size(resize)
@@ -194,23 +203,27 @@ def from_folder(folder):
     http://yann.lecun.com/exdb/mnist/. Another data set than Fashion-MNIST is used as it is; the
     line that describes it says that the checksums differ.
 
-    Raises ``FileNotFoundError`` without the folder or one of the files, and ``ValueError`` for a
-    file that is truncated or not what its name says.
+    Raises ``FileNotFoundError`` without the folder or one of the files, ``PermissionError`` if they
+    cannot be read, and ``ValueError`` for a file that is truncated or not what its name says.
     """
-    folder = Path(folder).expanduser()
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"D2L_DATA names {str(folder)!r}, which is not a folder; "
-            "correct it, or unset D2L_DATA to have Fashion-MNIST downloaded"
-        )
-    paths = {name: _packed_or_not(folder, name) for name in FILES}
-    missing = [name for name, path in paths.items() if path is None]
-    if missing:
-        raise FileNotFoundError(
-            f"D2L_DATA names {str(folder)!r}, which lacks {', '.join(missing)} (with or without "
-            ".gz); put them there, or unset D2L_DATA to have Fashion-MNIST downloaded"
-        )
-    contents = {name: path.read_bytes() for name, path in paths.items()}
+    folder = Path(os.path.expanduser(folder))
+    named = f"D2L_DATA names {str(folder)!r}"
+    cure = "unset D2L_DATA to have Fashion-MNIST downloaded"
+    try:
+        if not folder.is_dir():
+            raise FileNotFoundError(f"{named}, which is not a folder; correct it, or {cure}")
+        paths = {name: _packed_or_not(folder, name) for name in FILES}
+        missing = [name for name, path in paths.items() if path is None]
+        if missing:
+            raise FileNotFoundError(
+                f"{named}, which lacks {', '.join(missing)} (with or without .gz); "
+                f"put them there, or {cure}"
+            )
+        contents = {name: path.read_bytes() for name, path in paths.items()}
+    except PermissionError as error:
+        raise PermissionError(
+            f"{named}, but you may not read {error.filename}; change its permissions, or {cure}"
+        ) from error
     arrays = _arrays({paths[name]: content for name, content in contents.items()})
     last_label = max(arrays[1].max(), arrays[3].max())
     differing = [name for name in FILES if not _is_good(contents[name], name)]
@@ -232,19 +245,16 @@ def fashion_mnist():
     cannot be written to, a folder of the user's beside other temporary files takes its place.
     """
     folders = _cache_folders()
+    targets = list(folders)  # Those that could be written to so far
+    mirrors = None
     contents = {}
-    mirrors = target = None
     for name in FILES:
-        for folder in folders:
-            content = _cached(folder / name)
-            if content is not None:
-                break
-        else:
+        found = _cached(name, folders)
+        if found is None:
             if mirrors is None:  # The first file to fetch
                 mirrors = _mirrors_by_answer(name)
-                target = _writable(folders)
-            folder, content = target, _download(name, target, mirrors)
-        contents[folder / name] = content
+            found = _download(name, mirrors, targets)
+        path, contents[path] = found
     where = " and ".join(dict.fromkeys(_tilde(path.parent) for path in contents))
     return Dataset(*_arrays(contents), f"Fashion-MNIST from {where}")
 
@@ -446,53 +456,57 @@ def _cache_folders():
     return folders
 
 
-def _cached(path):
-    """Return the file's bytes if they are good, else None and no bad file there."""
-    # Checked in memory: what another process does to the file after this cannot matter.
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    if _is_good(content, path.name):
-        return content
-    print(
-        f"{_tilde(path)} is truncated or corrupt: {len(content):,} bytes with a wrong checksum; "
-        "fetching it again"
-    )
-    return _discard(path)
-
-
-def _discard(path):
-    """Remove a bad file; if another process has just replaced it by a good one, return that."""
-    # Moved aside first and then checked again: between a check and a removal in place, another
-    # process could finish its download, and its good file would be lost.
-    aside = path.with_name(f"{path.name}.{os.getpid()}.bad")
-    try:
-        os.replace(path, aside)
-        content = aside.read_bytes()
-        if _is_good(content, path.name):
-            os.replace(aside, path)
-            return content
-        aside.unlink()
-    except OSError:  # A read-only folder, or the other process was faster
-        pass
+def _cached(name, folders):
+    """Return the path and the bytes of a good file, or None after naming the bad ones."""
+    # Checked in memory: what another process does to the file after this cannot matter. A bad file
+    # stays where it is until a good one takes its place: a good one is thus never removed, not even
+    # one that another process puts there at this moment.
+    bad = {}
+    for folder in folders:
+        path = folder / name
+        try:
+            content = path.read_bytes()
+        except OSError:
+            continue
+        if _is_good(content, name):
+            return path, content
+        bad[path] = len(content)
+    for path, size in bad.items():
+        print(
+            f"{_tilde(path)} is truncated or corrupt: {size:,} bytes with a wrong checksum; "
+            "fetching it again"
+        )
     return None
 
 
-def _writable(folders):
-    """Return the first folder that can be written to; say so if others could not."""
+def _download(name, mirrors, folders):
+    """Fetch a file into the first folder that can hold it; return its path and its bytes.
+
+    Takes folders that cannot hold it out of the list, and says so.
+    """
     reasons = []
-    for folder in folders:
+    for folder in list(folders):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        except OSError as error:
-            reasons.append(f"{_tilde(folder)}: {error.strerror}")
+            _sweep(folder)
+            content = _retrieve(name, mirrors, folder)
+        except OSError as error:  # The folder's or the disk's; a mirror's are dealt with
+            folders.remove(folder)
+            reasons.append(f"{_tilde(folder)}: {error.strerror or error}")
             continue
         if reasons:
             print(f"Cannot write to {'; '.join(reasons)}. Caching in {folder} instead.")
-        return folder
-    raise _UnavailableError(f"no folder to download to: {'; '.join(reasons)}")
+        return folder / name, content
+    reasons = "; ".join(reasons) or "none could be written to"
+    raise _UnavailableError(f"no folder to download to: {reasons}")
+
+
+def _sweep(folder):
+    """Remove what killed downloads left in a folder long ago."""
+    for scratch in folder.glob(f"{SCRATCH}*"):
+        with contextlib.suppress(OSError):  # Another process may be doing the same
+            if time.time() - scratch.stat().st_mtime > SCRATCH_SECONDS:
+                shutil.rmtree(scratch)
 
 
 # Mirrors
@@ -507,6 +521,9 @@ def _mirrors():
     if not repository:
         return list(MIRRORS)
     return [repository.rstrip("/") + "/gluon/dataset/fashion-mnist/", *MIRRORS]
+
+
+_silent = {}  # Mirrors that gave no sign of life: until when not to ask them, and what was said
 
 
 def _mirrors_by_answer(name):
@@ -530,6 +547,10 @@ def _mirrors_by_answer(name):
             answers.put((mirror, error))
 
     mirrors = _mirrors()
+    # A notebook may load its data ten times, which would cost a firewalled reader a minute.
+    until, reason = _silent.get(tuple(mirrors), (0, None))
+    if time.monotonic() < until:
+        raise _UnavailableError(reason)
     for mirror in mirrors:
         threading.Thread(target=ask, args=(mirror,), daemon=True).start()
     deadline = time.monotonic() + PROBE_SECONDS
@@ -543,57 +564,106 @@ def _mirrors_by_answer(name):
             mirrors.remove(mirror)
             return [mirror, *mirrors]
         failures[mirror] = _why(error)
-    for mirror in mirrors:
-        failures.setdefault(mirror, f"silence for {PROBE_SECONDS} s")
-    raise _UnavailableError(f"no mirror answered: {_summary(failures)}")
+    silent = [mirror for mirror in mirrors if mirror not in failures]
+    failures.update(dict.fromkeys(silent, f"silence for {PROBE_SECONDS} s"))
+    reason = f"no mirror answered: {_summary(failures)}"
+    if silent:
+        _silent[tuple(mirrors)] = time.monotonic() + SILENT_SECONDS, reason
+    raise _UnavailableError(reason)
 
 
-def _download(name, folder, mirrors):
+def _retrieve(name, mirrors, folder):
     """Fetch a file into the folder and return its bytes; keep the mirror that had it in front."""
     import pooch
 
-    # Its log would go to stderr, beside the progress bar and in red in a notebook.
-    pooch.get_logger().setLevel("WARNING")
-    downloader = pooch.HTTPDownloader(
-        progressbar=True,
-        chunk_size=2**16,
-        timeout=TIMEOUT,
-        # A server that packs what it sends would make Requests unpack the .gz, too.
-        headers={"Accept-Encoding": "identity"},
-    )
+    pooch.get_logger().setLevel("WARNING")  # Its log would go to stderr, in red in a notebook
     failures = {}
     for mirror in list(mirrors):
-        print(f"Fetching {name} from {_host(mirror)}")
         try:
-            # Pooch writes beside the target, checks, and only then moves: no half-written file.
-            path = pooch.retrieve(
-                mirror + name, f"sha1:{FILES[name]}", name, folder, downloader=downloader
-            )
-            content = Path(path).read_bytes()
-            if not _is_good(content, name):
-                raise ValueError(f"{path} was changed after the download")
-        except (OSError, ValueError) as error:  # OSError includes all of Requests' errors
-            failures[mirror] = _why(error)
-            print(f"{name} is not to be had from {_host(mirror)}: {failures[mirror]}")
-            continue
-        mirrors.remove(mirror)
-        mirrors.insert(0, mirror)
-        return content
+            # What a download that is killed leaves behind has a name that nobody looks for; only
+            # after the check does the file move to its place, in one step.
+            with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder) as scratch:
+                path = pooch.retrieve(
+                    mirror + name, f"sha1:{FILES[name]}", name, scratch, downloader=_fetch
+                )
+                content = Path(path).read_bytes()
+                os.replace(path, folder / name)
+        except _UnavailableError as error:
+            failures[mirror] = str(error)
+        except ValueError:  # Pooch's for the checksum
+            failures[mirror] = "wrong checksum, as of a truncated file or a proxy's HTML page"
+        else:
+            mirrors.remove(mirror)
+            mirrors.insert(0, mirror)
+            return content
+        print(f"{name} is not to be had from {_host(mirror)}: {failures[mirror]}")
     raise _UnavailableError(f"no mirror gives {name}: {_summary(failures)}")
+
+
+def _fetch(url, path, pooch):
+    """Download a file: a downloader for Pooch. Unlike Pooch's own it ends if a server trickles."""
+    from tqdm import tqdm
+
+    # The bar is for a reader who watches. On stdout and wiped in the end, it leaves nothing in an
+    # executed notebook, because whatever stores one carries out the carriage returns.
+    watched = sys.stdout.isatty() or type(sys.stdout).__module__.startswith("ipykernel.")
+    bar = tqdm(
+        desc=f"Fetching {url.rpartition('/')[2]}",
+        file=sys.stdout,
+        leave=False,
+        disable=not watched,
+        mininterval=0.5,
+        ncols=79,
+        unit="B",
+        unit_scale=True,
+    )
+    with bar, open(path, "wb") as file:
+        for piece in _pieces(url, bar):
+            file.write(piece)
+
+
+def _pieces(url, bar):
+    """Yield a mirror's answer as it arrives; raise `_UnavailableError` if it fails or crawls."""
+    import requests
+    from urllib3.exceptions import HTTPError
+
+    start, received = time.monotonic(), 0
+    with requests.Session() as session:
+        session.max_redirects = REDIRECTS
+        try:
+            # Unpacked neither for a server that packs what it sends nor for one that says so.
+            headers = {"Accept-Encoding": "identity"}
+            response = session.get(url, timeout=TIMEOUT, stream=True, headers=headers)
+            response.raise_for_status()
+            bar.total = response.raw.length_remaining  # None if the mirror does not say
+            # Requests' own iterator waits until a piece is complete, and would wait for ever for a
+            # server that sends a byte now and then. (urllib3 has read1 since 2.1.)
+            read = getattr(response.raw, "read1", response.raw.read)
+            while piece := read(2**16):
+                received += len(piece)
+                seconds = time.monotonic() - start
+                if seconds > sum(TIMEOUT) and received < SLOWEST * seconds:
+                    raise _UnavailableError(f"only {received:,} bytes in {seconds:.0f} s")
+                if received > LARGEST:
+                    raise _UnavailableError(f"more than {LARGEST:,} bytes")
+                bar.update(len(piece))
+                yield piece
+        except (OSError, ValueError, HTTPError) as error:  # OSError includes Requests' errors
+            raise _UnavailableError(_why(error)) from error
 
 
 def _why(error):
     """Say in a few words why a file cannot be had; Requests' own texts fill several lines."""
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"HTTP status {response.status_code}"
-    if isinstance(error, ValueError) and not isinstance(error, OSError):
-        return "wrong checksum, as of a truncated file or a proxy's HTML page"
+    from requests import HTTPError
+
+    if isinstance(error, HTTPError):
+        return f"HTTP status {error.response.status_code}"
     return getattr(error, "strerror", None) or type(error).__name__
 
 
 def _host(mirror):
-    return urlsplit(mirror).netloc
+    """Return the host of an address, without a password, or what stands in its place."""
+    return mirror.partition("://")[2].partition("/")[0].rpartition("@")[2] or mirror
 
 
 def _summary(failures):
