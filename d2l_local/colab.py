@@ -20,8 +20,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from d2l_local import engine
-from d2l_local.gpus import GPU, installed_gpus
+from d2l_local.gpus import CUDA_FOLDER, GPU, installed_gpus
 from d2l_local.process import run
 
 from packaging.requirements import Requirement
@@ -47,7 +46,7 @@ def set_up(framework: str) -> None:
     if wheels:
         print(f"installing {', '.join(map(str, wheels))}: {why}", flush=True)
         if libraries:  # First: the wheel's presence shall mean that they are complete
-            _pip("--no-deps", "--upgrade", f"--target={engine.CUDA_FOLDER}", *map(str, libraries))
+            _pip("--no-deps", "--upgrade", f"--target={CUDA_FOLDER}", *map(str, libraries))
         _pip("--no-deps", *map(str, wheels))
     for wheel in OUTDATED:
         if _installed(wheel):

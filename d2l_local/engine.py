@@ -56,7 +56,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
-import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -67,7 +66,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from d2l_local import compat
+from d2l_local import compat, gpus
 
 
 def num_cores() -> int:
@@ -83,24 +82,6 @@ SCRATCH_COPIES = max(256, 32 * num_cores())
 # built without AVX-512 and takes Haswell when asked for SkylakeX. Zen is Haswell tuned for AMD.
 BLAS_KERNELS = {"Haswell": {"avx2", "fma"}}
 AVX2_KERNELS = {"Haswell", "Zen"}
-
-# What mxnet-cu112 links to and the PyPI package of each, in an order in which each library finds
-# those it needs.
-CUDA_LIBRARIES = [
-    ("libcudart.so.11.0", "nvidia-cuda-runtime-cu11"),
-    ("libnvToolsExt.so.1", "nvidia-nvtx-cu11"),
-    ("libnvrtc.so.11.2", "nvidia-cuda-nvrtc-cu11"),
-    ("libcublasLt.so.11", "nvidia-cublas-cu11"),
-    ("libcublas.so.11", "nvidia-cublas-cu11"),
-    ("libcufft.so.10", "nvidia-cufft-cu11"),
-    ("libcurand.so.10", "nvidia-curand-cu11"),
-    ("libcusolver.so.11", "nvidia-cusolver-cu11"),
-    ("libnccl.so.2", "nvidia-nccl-cu11"),
-    ("libcudnn.so.8", "nvidia-cudnn-cu11<9"),
-]
-
-# Where d2l_local.colab puts them: Colab's own CUDA libraries have files of the same names.
-CUDA_FOLDER = Path(__file__).parent / "cuda"
 
 
 @dataclass(frozen=True)
@@ -187,7 +168,7 @@ def _in_time() -> Report:
     os.environ["MXNET_OMP_MAX_THREADS"] = "1"
 
     load_openmp()
-    load_cuda_libraries()
+    gpus.load_cuda_libraries()
     compat.apply()
     with _environment(OMP_NUM_THREADS=None, OPENBLAS_CORETYPE=kernel):
         mxnet = _import_mxnet()
@@ -267,7 +248,7 @@ def _explain_load_error(message: str) -> str:
             f"mxnet-cu112 needs an NVIDIA driver, and this machine has none ({message}). Install "
             "the CPU build instead: pip uninstall mxnet-cu112, then pip install mxnet==1.9.1"
         )
-    if missing := missing_cuda_libraries():
+    if gpus.gpu_wheel_installed() and (missing := gpus.missing_cuda_libraries()):
         packages = " ".join(sorted({f"'{package}'" for _, package in missing}))
         return (
             f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message}). "
@@ -380,57 +361,3 @@ def load_openmp() -> None:
         renamed = b"libgomp.so.1".ljust(len(name), b"\0")
         copy.write_bytes(bundled[0].read_bytes().replace(name, renamed))
         ctypes.CDLL(str(copy), mode=ctypes.RTLD_GLOBAL)  # Stays loaded after the file is gone
-
-
-def gpu_wheel_installed() -> bool:
-    """Whether MXNet's GPU build (``mxnet-cu112``) is the one installed."""
-    return _installed("mxnet-cu112")
-
-
-def _installed(distribution: str) -> bool:
-    try:
-        importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
-
-
-def _cuda_library(name: str) -> Path | None:
-    for folder in (CUDA_FOLDER, *map(Path, sys.path)):
-        for path in folder.glob(f"nvidia/*/lib/{name}"):
-            return path
-    return None
-
-
-def missing_cuda_libraries() -> list[tuple[str, str]]:
-    """(shared object, PyPI package) of the CUDA libraries that the GPU wheel would not find."""
-    if not gpu_wheel_installed():
-        return []
-    return [
-        (name, package)
-        for name, package in CUDA_LIBRARIES
-        if not (_cuda_library(name) or _loads(name))
-    ]
-
-
-def _loads(name: str) -> bool:
-    # Not find_library, which knows no versions and takes CUDA 12's libraries for CUDA 11's.
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return False
-    return True
-
-
-def load_cuda_libraries() -> None:
-    """Load the CUDA libraries of the ``nvidia-*-cu11`` packages for the GPU wheel, if it is here.
-
-    One that the packages do not hold, or that itself misses another one, is left to the system's
-    loader; `load` names the missing ones if MXNet then fails to load.
-    """
-    if not gpu_wheel_installed():
-        return
-    for name, _ in CUDA_LIBRARIES:
-        if path := _cuda_library(name):
-            with contextlib.suppress(OSError):
-                ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

@@ -14,7 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from d2l_local import engine
+from d2l_local import engine, gpus
 from d2l_local.process import in_new_process
 
 import pytest
@@ -490,14 +490,14 @@ def test_all_missing_libraries_are_named_at_once(gpu_wheel):
     assert command[:2] == ["pip", "install"]
     packages = command[2:]
     assert len(packages) == len(set(packages))
-    wanted = {package for name, package in engine.CUDA_LIBRARIES if name in named}
+    wanted = {package for name, package in gpus.CUDA_LIBRARIES if name in named}
     assert set(packages) == wanted
 
 
 def test_one_command_installs_all_of_them(monkeypatch):
-    monkeypatch.setattr(engine, "gpu_wheel_installed", lambda: True)
-    monkeypatch.setattr(engine, "_cuda_library", lambda name: None)
-    monkeypatch.setattr(engine, "_loads", lambda name: False)
+    monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: True)
+    monkeypatch.setattr(gpus, "_packaged", lambda name: None)
+    monkeypatch.setattr(gpus, "_library", lambda name: None)
     message = engine._explain_load_error("libcudart.so.11.0: cannot open shared object file")
     assert all(name in message for name in NEEDED)
     parts = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand", "cusolver")
@@ -520,14 +520,14 @@ def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
 
 
 def test_any_other_library_is_named_as_the_loader_does(monkeypatch):
-    monkeypatch.setattr(engine, "gpu_wheel_installed", lambda: False)
+    monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: False)
     assert "libfoo.so.3: cannot open" in engine._explain_load_error("libfoo.so.3: cannot open")
 
 
 def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monkeypatch):
     paths = {
         name: str(add_library(gpu_wheel, package.split("-")[1], name))
-        for name, package in engine.CUDA_LIBRARIES
+        for name, package in gpus.CUDA_LIBRARIES
         if name != "libcurand.so.10"
     }
     loaded = []
@@ -541,20 +541,19 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
             raise OSError("libsomething.so: cannot open shared object file")
 
     monkeypatch.setattr(sys, "path", [str(gpu_wheel)])
-    monkeypatch.setattr(engine.ctypes, "CDLL", load)
-    assert engine.gpu_wheel_installed()
-    engine.load_cuda_libraries()
+    monkeypatch.setattr(gpus.ctypes, "CDLL", load)
+    assert gpus.gpu_wheel_installed()
+    gpus.load_cuda_libraries()
     assert loaded == list(paths.values())
     order = [Path(path).name for path in loaded]
     assert order.index("libcudart.so.11.0") == 0
     assert order.index("libcublasLt.so.11") < order.index("libcublas.so.11")
     assert order.index("libcublas.so.11") < order.index("libcusolver.so.11")
     assert order.index("libcublas.so.11") < order.index("libcudnn.so.8")
-    assert engine.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
+    assert gpus.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
 
 
 def test_the_cpu_build_wants_no_cuda(monkeypatch):
-    monkeypatch.setattr(engine, "_installed", lambda distribution: False)
-    monkeypatch.setattr(engine, "_cuda_library", lambda name: pytest.fail("must not be asked"))
-    engine.load_cuda_libraries()
-    assert engine.missing_cuda_libraries() == []
+    monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: False)
+    monkeypatch.setattr(gpus, "_packaged", lambda name: pytest.fail("must not be asked"))
+    gpus.load_cuda_libraries()
