@@ -59,8 +59,8 @@ run: $(READY)  ## Execute every notebook in every language; copies go to build/
 	$(PY) chapters/build.py run $(CHOICE)
 
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
-	$(PY) -m pytest --quiet $(TESTS_$(FRAMEWORK))
-	$(PY) -m pytest --quiet --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
+	$(PY) -m pytest --quiet --junitxml=build/reports/package.xml $(TESTS_$(FRAMEWORK))
+	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)
