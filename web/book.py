@@ -93,7 +93,7 @@ class Chinese(SearchLanguage):
     """
 
     lang = "zh"
-    language_name = "Chinese"
+    language_name = "English"  # The language of the stemmer
     js_stemmer_rawcode = "english-stemmer.js"
     stopwords = ENGLISH_STOPWORDS
     js_splitter_code = """
@@ -120,16 +120,40 @@ var splitQuery = (query) => query.match(/[\\u3400-\\u9fff]+|[^\\W_]\\w*/g)?.flat
 
 
 def add_context(app, pagename, templatename, context, doctree):
+    """Give the templates what `build.py` knows, and the page what its timelines need."""
     book = json.loads(Path(app.srcdir, "book.json").read_text("utf-8"))
-    context["book"] = book
-    context["label"] = book["labels"]
-    context["page"] = book["pages"].get(pagename, {})
-    # MathJax and the timelines' library only where they are needed
+    page = book["pages"].get(pagename, {})
+    context.update(book=book, label=book["labels"], page=page)
+    if page.get("timelines"):
+        app.add_css_file("uplot/uPlot.css")
+        app.add_js_file("uplot/uPlot.js", defer="defer")
+        app.add_js_file("timeline.js", defer="defer")
+
+
+def mark_contents(app, pagename, templatename, context, doctree):
+    """Let the page's contents show a framework's headings with the framework only."""
+    found = {
+        f'href="#{identifier}"': " ".join(title["classes"])
+        for title in (doctree.findall(nodes.title) if doctree else ())
+        for identifier in title.parent.get("ids", [])
+        if "framework" in title["classes"]
+    }
+    contents = context.get("generate_toc_html")
+
+    def marked(**kwargs):
+        def mark(link):
+            return f'<a class="{link[1]} {found.get(link[2], "")}" {link[2]}'
+
+        return re.sub(r'<a class="([^"]*)" (href="#[^"]*")', mark, str(contents(**kwargs)))
+
+    if found and contents:
+        context["generate_toc_html"] = marked
 
 
 def setup(app):
     languages["zh"] = Chinese
     app.add_node(details, html=(visit_details, depart_details))
     app.add_transform(Divide)
-    app.connect("html-page-context", add_context)
+    app.connect("html-page-context", add_context, priority=400)  # Before the theme
+    app.connect("html-page-context", mark_contents, priority=900)  # After it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

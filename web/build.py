@@ -31,8 +31,13 @@ IMAGE = re.compile(r"(!\[[^\]]*\]\()([^):\s]+)(\))")
 LINK = re.compile(r"(?<!!)(\[[^\]]*\]\()([^):\s#]+)(\))")
 # What the pages load from npm's packages, and where the site has it.
 VENDOR = {
-    "mathjax/tex-chtml.js": "mathjax/tex-chtml.js",
-    "@mathjax/mathjax-newcm-font/chtml": "mathjax/mathjax-newcm-font/chtml",
+    **{
+        f"mathjax/{part}.js": f"mathjax/{part}.js"
+        for part in "startup core input/tex-base output/chtml a11y/assistive-mml".split()
+    },
+    "mathjax/input/tex/extensions": "mathjax/input/tex/extensions",
+    "@mathjax/mathjax-newcm-font/chtml.js": "mathjax/fonts/mathjax-newcm-font/chtml.js",
+    "@mathjax/mathjax-newcm-font/chtml": "mathjax/fonts/mathjax-newcm-font/chtml",
     "uplot/dist/uPlot.iife.min.js": "uplot/uPlot.js",
     "uplot/dist/uPlot.min.css": "uplot/uPlot.css",
 }
@@ -168,7 +173,7 @@ def timelines(notebook) -> None:
         outputs = []
         for output in cell.outputs:
             outputs.append(output)
-            data = output.get("metadata", {}).get("d2l_local.timeline")
+            data = output.get("metadata", {}).get("d2l_local")
             if data:
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
                 script = f'<script type="application/json" class="timeline">{text}</script>'
@@ -301,9 +306,10 @@ def build(root: Path, out: Path) -> None:
         command += ["-c", WEB, "-d", work / "doctrees" / lang, source, new / lang]
         if subprocess.run(command, env={**os.environ, "BOOK": str(source)}).returncode:
             raise BuildError(f"Sphinx could not build the pages of {source}; it said why above")
-        for name in ("objects.inv", ".buildinfo"):
-            (new / lang / name).unlink(missing_ok=True)
     entrance(book, new)
+    shutil.rmtree(new / "jupyter_execute", ignore_errors=True)
+    for needless in [*new.rglob("*.map"), *new.rglob("fontawesome.js")]:
+        needless.unlink()
     shutil.rmtree(out, ignore_errors=True)
     new.rename(out)
     print(f"{out}: {', '.join(book.languages)}")
@@ -311,13 +317,19 @@ def build(root: Path, out: Path) -> None:
 
 def entrance(book: Book, out: Path) -> None:
     """Write the page before the languages, which goes on to the one that the reader chose."""
+    codes = {lang: book.labels[lang]["sphinx"].replace("_", "-") for lang in book.languages}
+    titles = [title(book.notebooks(lang)["index"]) for lang in book.languages]
+    values = {
+        "LANGUAGES": json.dumps(list(codes)),
+        "LANG": next(iter(codes.values())),
+        "TITLE": " · ".join(titles),
+        "LINKS": " ".join(
+            f'<a lang="{code}" href="{lang}/index.html">{book.languages[lang]["name"]}</a>'
+            for lang, code in codes.items()
+        ),
+    }
     template = (WEB / "templates/entrance.html").read_text("utf-8")
-    links = " ".join(
-        f'<a lang="{book.labels[lang]["sphinx"].replace("_", "-")}" href="{lang}/index.html">'
-        f"{html.escape(words['name'])}</a>"
-        for lang, words in book.languages.items()
-    )
-    text = template.replace("LANGUAGES", json.dumps(list(book.languages))).replace("LINKS", links)
+    text = re.sub("|".join(values), lambda found: values[found[0]], template)
     (out / "index.html").write_text(text, "utf-8")
     (out / ".nojekyll").touch()  # Else GitHub Pages leaves out what begins with an underscore
 

@@ -33,6 +33,7 @@ html_theme_options = {
     "home_page_in_toc": True,
     "show_toc_level": 2,
     "toc_title": label["contents"],
+    "navbar_persistent": [],
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
@@ -43,6 +44,7 @@ html_extra_path = [str(SOURCE / "_extra")]
 html_css_files = ["icons.css", "book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]
 html_search_language = book["lang"]
+html_context = {"default_mode": "auto"}
 html_permalinks_icon = "#"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = html_use_index = False
@@ -50,4 +52,13 @@ html_show_sphinx = html_show_copyright = html_use_index = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ |# |In \[\d*\]: | {2,5}\.\.\.: "
 copybutton_prompt_is_regexp = True
 
-mathjax_path = "mathjax/tex-chtml.js"
+# The parts that the chapter needs, a third of the whole. Fonts, too, from here.
+mathjax_path = "mathjax/startup.js"
+mathjax4_config = {
+    "loader": {
+        "load": ["input/tex-base", "[tex]/ams", "output/chtml", "a11y/assistive-mml"],
+        "paths": {"fonts": "[mathjax]/fonts"},
+    },
+    "tex": {"packages": ["base", "ams"]},
+    "options": {"enableAssistiveMml": True},
+}

@@ -1,0 +1,295 @@
+// Timelines that the reader can zoom into; the picture stays for print and without JavaScript.
+"use strict";
+
+const words = JSON.parse(document.getElementById("timeline-labels").textContent);
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const inMs = (ms) => (ms < 1 ? `${Math.round(1e3 * ms)} µs` : `${ms.toPrecision(4)} ms`);
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+// Triples of name, start and duration in µs, as d2l_local/timeline.py writes them.
+function readSpans(text, names, copies) {
+  const numbers = text.split(" ").filter(Boolean).map(Number);
+  return Array.from({ length: numbers.length / 3 }, (_, i) => {
+    const [name, start, length] = numbers.slice(3 * i, 3 * i + 3);
+    return { name: names[name], copy: copies.includes(name), start: start / 1e3, length: length / 1e3 };
+  });
+}
+
+function hatched(context, plain) {
+  const tile = element("canvas", { width: 8, height: 8 });
+  const pen = tile.getContext("2d");
+  pen.fillStyle = plain;
+  pen.fillRect(0, 0, 8, 8);
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  for (const x of [-8, 0, 8]) {
+    pen.moveTo(x, 8);
+    pen.lineTo(x + 8, 0);
+  }
+  pen.stroke();
+  return context.createPattern(tile, "repeat");
+}
+
+class Chart {
+  constructor(place, chart, { names, copies, left_out: leftOut }) {
+    this.lanes = Object.keys(chart.lanes);
+    this.spans = Object.values(chart.lanes).map((text) => readSpans(text, names, copies));
+    this.end = Math.max(...this.spans.flat().map((span) => span.start + span.length));
+    this.chosen = null; // [lane, index of the span]
+
+    this.readout = element("p", { className: "timeline-readout", ariaLive: "polite" });
+    this.canvas = element("div", { className: "timeline-chart", tabIndex: 0, role: "application" });
+    this.canvas.ariaLabel = `${words.name}. ${words.help}`;
+    const button = (text, sign, act) => {
+      const made = element("button", { type: "button", title: text, ariaLabel: text, textContent: sign });
+      made.addEventListener("click", act);
+      return made;
+    };
+    const bar = element(
+      "div",
+      { className: "timeline-bar" },
+      element("span", { className: "timeline-title", textContent: chart.title }),
+      ...(copies.length ? ["compute", "copy"] : []).map((kind) =>
+        element("span", { className: `timeline-key ${kind}`, textContent: words[kind] }),
+      ),
+      button(words.zoom_in, "+", () => this.zoom(0.5)),
+      button(words.zoom_out, "−", () => this.zoom(2)),
+      button(words.all, "↔", () => this.show(0, this.end)),
+    );
+    this.help = words.help + (leftOut ? ` ${fill(words.left_out, { count: leftOut })}` : "");
+    this.readout.textContent = this.help;
+    place.append(element("div", { className: "timeline-box" }, bar, this.canvas, this.readout));
+    this.draw();
+  }
+
+  draw() {
+    const axis = {
+      stroke: () => color("--pst-color-text-base"),
+      grid: { stroke: () => color("--pst-color-border"), width: 1 },
+      ticks: { show: false },
+      font: "13px sans-serif",
+    };
+    const widest = Math.max(...this.lanes.map((lane) => lane.length));
+    this.plot = new uPlot(
+      {
+        ...this.size(),
+        legend: { show: false },
+        scales: {
+          x: { time: false, range: (_, low, high) => this.within(low, high) },
+          y: { dir: -1, range: () => [-0.5, this.lanes.length - 0.5] },
+        },
+        series: [{}, { paths: () => null, points: { show: false } }],
+        axes: [
+          { ...axis, size: 34, space: 70, values: (_, ticks) => ticks.map((t) => `${+t.toFixed(6)} ms`) },
+          {
+            ...axis,
+            grid: { show: false },
+            size: Math.min(150, 8 * widest + 14),
+            splits: () => this.lanes.map((_, i) => i),
+            values: () => this.lanes,
+          },
+        ],
+        cursor: {
+          y: false,
+          points: { show: false },
+          drag: { x: true, y: false },
+          bind: {
+            mousedown: (_, __, zoom) => (event) => (event.shiftKey ? this.startMove(event) : zoom(event)),
+            dblclick: () => () => this.show(0, this.end),
+          },
+        },
+        hooks: { draw: [(plot) => this.paint(plot)], setCursor: [(plot) => this.hover(plot)] },
+      },
+      [[0, this.end], [0, 0]],
+      this.canvas,
+    );
+    new ResizeObserver(() => this.plot.setSize(this.size())).observe(this.canvas);
+    new MutationObserver(() => this.plot.redraw()).observe(document.documentElement, {
+      attributeFilter: ["data-theme"],
+    });
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    const over = this.plot.over;
+    over.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    over.addEventListener("pointerdown", (event) => this.touch(event));
+  }
+
+  size() {
+    return { width: this.canvas.clientWidth || 600, height: 34 * this.lanes.length + 48 };
+  }
+
+  // A stretch of time that is inside the recording and not shorter than can be told apart.
+  within(low, high) {
+    const length = Math.min(Math.max(high - low, Math.min(0.01, this.end)), this.end);
+    const start = Math.min(Math.max(low, 0), this.end - length);
+    return [start, start + length];
+  }
+
+  show(low, high) {
+    const [min, max] = this.within(low, high);
+    this.plot.setScale("x", { min, max });
+  }
+
+  zoom(factor, around) {
+    const { min, max } = this.plot.scales.x;
+    const middle = around ?? (this.chosen ? this.span.start + this.span.length / 2 : (min + max) / 2);
+    const center = Math.min(Math.max(middle, min), max);
+    this.show(center - (center - min) * factor, center + (max - center) * factor);
+  }
+
+  get span() {
+    return this.spans[this.chosen[0]][this.chosen[1]];
+  }
+
+  paint(plot) {
+    const { ctx } = plot;
+    const copy = hatched(ctx, color("--timeline-copy"));
+    const [low, high] = [plot.scales.x.min, plot.scales.x.max];
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(plot.bbox.left, plot.bbox.top, plot.bbox.width, plot.bbox.height);
+    ctx.clip();
+    this.spans.forEach((spans, lane) => {
+      const top = plot.valToPos(lane - 0.36, "y", true);
+      const height = plot.valToPos(lane + 0.36, "y", true) - top;
+      spans.forEach((span, i) => {
+        if (span.start > high || span.start + span.length < low) return;
+        const left = plot.valToPos(span.start, "x", true);
+        const width = Math.max(plot.valToPos(span.start + span.length, "x", true) - left, 1);
+        ctx.fillStyle = span.copy ? copy : color("--timeline-compute");
+        ctx.fillRect(left, top, width > 3 ? width - 1 : width, height);
+        if (this.chosen?.[0] === lane && this.chosen[1] === i) {
+          ctx.strokeStyle = color("--pst-color-text-base");
+          ctx.lineWidth = 2 * devicePixelRatio;
+          ctx.strokeRect(left, top, width, height);
+        }
+      });
+    });
+    ctx.restore();
+  }
+
+  choose(chosen) {
+    if (String(chosen) === String(this.chosen)) return;
+    this.chosen = chosen;
+    const { name, start, length } = chosen ? this.span : {};
+    this.readout.textContent = chosen
+      ? fill(words.readout, { name, lane: this.lanes[chosen[0]], start: inMs(start), length: inMs(length) })
+      : this.help;
+    this.plot.redraw(false);
+  }
+
+  // The span at a place in the chart, in CSS pixels; a short one counts as three pixels wide.
+  at(left, top) {
+    const lane = Math.round(this.plot.posToVal(top, "y"));
+    const time = this.plot.posToVal(left, "x");
+    const near = this.plot.posToVal(left + 1.5, "x") - time;
+    const index = (this.spans[lane] ?? []).findIndex(
+      ({ start, length }) => time >= start - Math.max(near - length / 2, 0) && time <= start + Math.max(length, length / 2 + near),
+    );
+    return index < 0 ? null : [lane, index];
+  }
+
+  hover(plot) {
+    const { left, top } = plot.cursor;
+    if (left >= 0) this.choose(this.at(left, top));
+  }
+
+  key(event) {
+    const [lane, index] = this.chosen ?? [0, -1];
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const change = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "+" || event.key === "=") this.zoom(0.5);
+    else if (event.key === "-") this.zoom(2);
+    else if (event.key === "0") this.show(0, this.end);
+    else if (step) this.select(lane, index + step);
+    else if (change) {
+      const now = this.chosen ? this.span.start : 0;
+      const next = Math.min(Math.max(lane + change, 0), this.lanes.length - 1);
+      const first = this.spans[next].findIndex(({ start, length }) => start + length > now);
+      this.select(next, first < 0 ? this.spans[next].length - 1 : first);
+    } else return;
+    event.preventDefault();
+  }
+
+  select(lane, index) {
+    this.choose([lane, Math.min(Math.max(index, 0), this.spans[lane].length - 1)]);
+    const { min, max } = this.plot.scales.x;
+    const { start, length } = this.span;
+    if (start < min || start + length > max) {
+      const half = Math.max(max - min, 2 * length) / 2;
+      this.show(start + length / 2 - half, start + length / 2 + half);
+    }
+  }
+
+  time(event) {
+    return this.plot.posToVal(event.clientX - this.plot.over.getBoundingClientRect().left, "x");
+  }
+
+  // Without Ctrl the wheel scrolls the page, as everywhere; a pinch on a touchpad sets Ctrl.
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    this.zoom(Math.exp(event.deltaY / 200), this.time(event));
+  }
+
+  startMove(event) {
+    const { min, max } = this.plot.scales.x;
+    const perPixel = (max - min) / this.plot.over.clientWidth;
+    const move = (now) => {
+      const shift = (event.clientX - now.clientX) * perPixel;
+      this.show(min + shift, max + shift);
+    };
+    const end = new AbortController();
+    document.addEventListener("mousemove", move, { signal: end.signal });
+    document.addEventListener("mouseup", () => end.abort(), { signal: end.signal });
+  }
+
+  // One finger moves and chooses, two zoom; up and down scrolls the page (CSS: touch-action).
+  touch(event) {
+    if (event.pointerType !== "touch") return;
+    const over = this.plot.over;
+    this.fingers ??= new Map();
+    this.fingers.set(event.pointerId, event);
+    over.setPointerCapture(event.pointerId);
+    if (this.fingers.size > 1) return;
+    const box = over.getBoundingClientRect();
+    this.choose(this.at(event.clientX - box.left, event.clientY - box.top));
+    const end = new AbortController();
+    const move = (now) => {
+      if (!this.fingers.has(now.pointerId)) return;
+      const before = [...this.fingers.values()];
+      this.fingers.set(now.pointerId, now);
+      const after = [...this.fingers.values()];
+      if (after.length > 1) {
+        const apart = ([a, b]) => Math.max(Math.abs(a.clientX - b.clientX), 8);
+        this.zoom(apart(before) / apart(after), (this.time(after[0]) + this.time(after[1])) / 2);
+      } else {
+        const { min, max } = this.plot.scales.x;
+        const shift = this.time(before[0]) - this.time(after[0]);
+        this.show(min + shift, max + shift);
+      }
+    };
+    const lift = (now) => {
+      this.fingers.delete(now.pointerId);
+      if (!this.fingers.size) end.abort();
+    };
+    over.addEventListener("pointermove", move, { signal: end.signal });
+    for (const name of ["pointerup", "pointercancel"]) over.addEventListener(name, lift, { signal: end.signal });
+  }
+}
+
+for (const script of document.querySelectorAll("script.timeline")) {
+  const data = JSON.parse(script.textContent);
+  const pictures = [...script.closest(".cell_output").querySelectorAll("img")].filter(
+    (image) => image.compareDocumentPosition(script) & Node.DOCUMENT_POSITION_FOLLOWING,
+  );
+  pictures.at(-1)?.classList.add("timeline-picture");
+  const charts = data.charts.filter((chart) => Object.keys(chart.lanes).length);
+  for (const chart of charts) new Chart(script.parentElement, chart, data);
+}
