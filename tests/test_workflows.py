@@ -1,0 +1,48 @@
+"""The GitHub Actions workflows: valid, and about the Pythons and frameworks that there are."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+MAKEFILE = (ROOT / "Makefile").read_text()
+TEST = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_follow_githubs_schema(workflow):
+    pytest.importorskip("check_jsonschema")
+    schema = "--builtin-schema=vendor.github-workflows"
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", schema, workflow], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_make_targets_of_the_workflows_exist(workflow):
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)", workflow.read_text())) <= targets
+
+
+def test_every_python_and_framework_is_tested():
+    oldest, beyond = re.search(r">=3\.(\d+),<3\.(\d+)", MAKEFILE).groups()
+    pythons = [f"3.{minor}" for minor in range(int(oldest), int(beyond))]
+    frameworks = sorted({path.parent.parent.name for path in ROOT.glob("chapters/*/en/*.ipynb")})
+    matrices = [job["strategy"]["matrix"] for job in TEST["jobs"].values()]
+    assert matrices[0]["python"] == pythons
+    assert all(sorted(matrix["framework"]) == frameworks for matrix in matrices)
+    assert f"PYTHONS={pythons[-1]}" in TEST["jobs"]["canary"]["steps"][-2]["run"]
+
+
+def test_reports_are_kept_where_make_test_writes_them():
+    reports = re.findall(r"--junitxml=(\S+)", MAKEFILE)
+    assert len(reports) == 2
+    for job in TEST["jobs"].values():
+        kept = job["steps"][-1]["with"]["path"].split()
+        assert all(any(report.startswith(path) for path in kept) for report in reports)
