@@ -16,6 +16,10 @@ from pathlib import Path
 
 import psutil
 
+# Is told a process group, and ends it if it hears no more before our end of the pipe closes: a
+# notebook's kernel that is restarted dies by SIGKILL, and a hanging child would hang on for ever.
+_GUARD = ["sh", "-c", 'read -r group && { read -r over || kill -s KILL -- "-$group"; }']
+
 
 def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object):
     """Call ``fn()`` in a new Python process and return what it returned, by way of JSON.
@@ -23,7 +27,7 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
     ``environment`` is added to the environment variables (None removes one). ``fn`` is a plain
     function without arguments; it travels as source text, so it must import all that it uses.
     What it prints appears here. Raises TimeoutError after ``seconds``, and RuntimeError with the
-    process's last lines if it fails; no process is left behind in either case.
+    process's last lines if it fails. No process is left behind, not even if this one is killed.
     """
     with tempfile.TemporaryDirectory(prefix="d2l-process-") as folder:
         result = Path(folder, "result.json")
@@ -49,21 +53,28 @@ def run(command: list[str], seconds: float, name: str, **environment: object) ->
     variables = {**os.environ, **{key: str(value) for key, value in environment.items()}}
     for key in [key for key, value in environment.items() if value is None]:
         variables.pop(key)
-    process = subprocess.Popen(
-        command,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # So that its own children can be ended with it
-    )
-    try:
-        output, errors = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
-    finally:
-        _end(process)
+    with subprocess.Popen(
+        _GUARD, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True
+    ) as guard:
+        process = subprocess.Popen(
+            command,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # So that its own children can be ended with it
+        )
+        try:
+            guard.stdin.write(b"%d\n" % process.pid)
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            guard.stdin.write(b"over\n")
     if process.returncode:
         last = "\n".join(errors.strip().splitlines()[-15:])
         raise RuntimeError(f"{name} failed with exit code {process.returncode}:\n{last}")

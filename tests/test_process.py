@@ -171,8 +171,9 @@ def test_a_grandchild_that_outlives_the_child_is_ended():
     assert_end([in_new_process(parent, seconds=60)])
 
 
-def test_interrupt_leaves_no_process(tmp_path):
-    """The reader's Ctrl-C, which Jupyter sends as SIGINT, reaches this process alone."""
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_the_caller(tmp_path, end):
+    """The reader's Ctrl-C, which Jupyter sends as SIGINT, or a kernel that is shut down."""
     pids = tmp_path / "pids"
     outer = subprocess.Popen(
         [
@@ -185,16 +186,26 @@ def test_interrupt_leaves_no_process(tmp_path):
         ],
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     try:
         numbers = pids_in(pids)
-        outer.send_signal(signal.SIGINT)
+        os.killpg(outer.pid, end)
         errors = outer.communicate(timeout=60)[1]
     finally:
         outer.kill()
         outer.wait()
-    assert "KeyboardInterrupt" in errors
-    assert_end(numbers)
+    try:
+        assert ("KeyboardInterrupt" in errors) == (end == signal.SIGINT)
+        assert_end(numbers)
+    finally:
+        for pid in filter(runs, numbers):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_command_that_is_not_there():
+    with pytest.raises(FileNotFoundError, match="no-such-command"):
+        process.run(["no-such-command"], 60, "nothing")
 
 
 def test_no_file_is_left(tmp_path, monkeypatch):
