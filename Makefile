@@ -18,6 +18,8 @@ PYTHONS := $(PYTHONS_$(FRAMEWORK))
 # What tests/ has for the framework; the tests of the builder and the text run with MXNet's.
 TESTS_mxnet   := tests
 TESTS_pytorch := tests/test_torch.py
+BENCH_mxnet   := tests/bench.py
+BENCH_pytorch := tests/bench_torch.py
 
 INSTALL_pytorch = $(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement requirements/torch.txt
 INSTALL_FRAMEWORK = $(or $(INSTALL_$(FRAMEWORK)),@true)
@@ -75,7 +77,7 @@ stamp: $(READY)  ## Confirm that the translations match, after reading them agai
 	$(PY) chapters/build.py stamp $(addprefix --section ,$(SECTIONS))
 
 bench: $(READY)  ## Measure the figures that the chapter promises
-	$(PY) tests/bench.py
+	$(PY) $(BENCH_$(FRAMEWORK))
 
 lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
@@ -84,7 +86,7 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt
-	$(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-package mxnet --no-emit-package graphviz --extra dev pyproject.toml --output-file requirements/pytorch.txt
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/pytorch.txt
 	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build

@@ -182,7 +182,8 @@ class Timeline(_timeline.Timeline):
         yield from _outermost([e for e in events if e.get("cat") == "cpu_op"])
         for event in events:
             if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
-                lane = f"gpu/{event['args']['device']}"
+                args = event["args"]  # A copy between GPUs names three, of which one carries it out
+                lane = f"gpu/{args['device'] if 'device' in args else args['inDevice']}"
                 moves = event["cat"] == "gpu_memcpy" or event["name"].startswith("nccl")
                 yield _span(event, f"{lane} copies" if moves else lane)
 

@@ -140,6 +140,8 @@ def test_timeline_lanes_of_gpus(monkeypatch):
              "dur": 4, "args": {"device": 1}},
             {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 30, "dur": 2,
              "args": {"device": 10}},
+            {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP (Device -> Device)", "ts": 40,
+             "dur": 1, "args": {"fromDevice": 10, "inDevice": 10, "toDevice": 1}},
             {"ph": "X", "cat": "python_function", "name": "run", "ts": 0, "dur": 99},
         ]
     }  # fmt: skip
@@ -157,6 +159,7 @@ def test_timeline_lanes_of_gpus(monkeypatch):
     timeline._set_lanes(timeline._stop())
     assert list(timeline.lanes) == ["cpu/0", "gpu/1", "gpu/1 copies", "gpu/10 copies"]
     assert timeline.overlap("gpu/1", "gpu/1 copies") == pytest.approx(1)
+    assert len(timeline.lanes["gpu/10 copies"]) == 2
     assert timeline.lanes["gpu/1 copies"][0].start == pytest.approx(11e-6)
 
 

@@ -1,0 +1,427 @@
+"""Measures what the PyTorch edition promises on several GPUs: ``make bench FRAMEWORK=pytorch``.
+
+    python tests/bench_torch.py                 all rows that this machine has the GPUs for
+    python tests/bench_torch.py lenet ring      the rows of these names
+
+Ratios compare configurations of one run; all times are medians of repeats after a warm-up. What a
+row trains is written here anew, so that it measures the method and not a notebook's variables.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from d2l_local import torch as d2l
+from d2l_local.torchrun import torchrun
+
+import torch
+from bench import Row, table
+from torch import distributed as dist
+from torch import nn
+from torch.nn import functional as F
+
+
+def seconds(fn, repeats: int = 7) -> float:
+    """Median time of ``fn()``, which may only queue work."""
+    return d2l.measure(fn, repeats).median
+
+
+# ---- Products, and copies beside them ------------------------------------------------------------
+
+
+def products() -> list[Row]:
+    """50 products of 4000² on each of two GPUs."""
+    xs = [torch.rand(4000, 4000, device=d) for d in d2l.devices(2)]
+
+    def run(x):
+        for _ in range(50):
+            x @ x
+
+    alone = [seconds(lambda x=x: run(x)) for x in xs]
+    both = seconds(lambda: [run(x) for x in xs])
+    with d2l.Timeline() as timeline:
+        for x in xs:
+            run(x)
+    return [
+        Row(
+            "50 products of 4000² on two GPUs: both / the slower alone",
+            f"{1e3 * max(alone):.1f} ms",
+            f"{1e3 * both:.1f} ms",
+            both / max(alone),
+            at_most=1.02,
+        ),
+        Row(
+            "the same: overlap of the two lanes",
+            "0 in turn",
+            "1 hidden",
+            timeline.overlap("gpu/0", "gpu/1"),
+            at_least=0.95,
+        ),
+    ]
+
+
+def copies() -> list[Row]:
+    """Products on a GPU whose results go to pinned memory on a second stream, or the old way."""
+    device = d2l.try_gpu()
+    x = torch.rand(4000, 4000, device=device)
+    side = torch.cuda.Stream(device)
+    results = [torch.empty_like(x) for _ in range(20)]
+    pinned = [torch.empty(x.shape, pin_memory=True) for _ in results]
+    done = [torch.cuda.Event() for _ in results]
+
+    def compute():
+        for y in results:
+            torch.mm(x, x, out=y)
+
+    def copy():
+        with torch.cuda.stream(side):
+            for y, host in zip(results, pinned):
+                host.copy_(y, non_blocking=True)
+
+    def together():
+        for y, host, event in zip(results, pinned, done):
+            torch.mm(x, x, out=y)
+            event.record()
+            with torch.cuda.stream(side):
+                side.wait_event(event)
+                host.copy_(y, non_blocking=True)
+
+    def old_way():
+        compute()
+        return [y.to("cpu", non_blocking=True) for y in results]
+
+    longer = max(seconds(compute), seconds(copy))
+    ours, old = seconds(together), seconds(old_way)
+    return [
+        Row(
+            "compute and copies on a side stream: together / the longer of the two",
+            f"{old / longer:.2f} by to('cpu', non_blocking=True)",
+            f"{1e3 * ours:.1f} of {1e3 * longer:.1f} ms",
+            ours / longer,
+            at_most=1.03,
+        )
+    ]
+
+
+# ---- LeNet by hand: one process, a flat buffer of parameters a GPU -------------------------------
+
+SHAPES = [(20, 1, 3, 3), (20,), (50, 20, 5, 5), (50,), (800, 128), (128,), (128, 10), (10,)]
+
+
+def lenet(X, params):
+    h = F.avg_pool2d(F.relu(F.conv2d(X, params[0], params[1])), 2)
+    h = F.avg_pool2d(F.relu(F.conv2d(h, params[2], params[3])), 2)
+    h = F.relu(h.flatten(1) @ params[4] + params[5])
+    return h @ params[6] + params[7]
+
+
+class Replica:
+    """LeNet on one GPU whose parameters, and whose gradients, are views of one vector each."""
+
+    def __init__(self, device, batch, graph):
+        sizes = [torch.Size(shape).numel() for shape in SHAPES]
+        generator = torch.Generator().manual_seed(0)
+        self.flat = 0.01 * torch.randn(sum(sizes), generator=generator)
+        self.flat = self.flat.to(device)
+        self.grad = torch.zeros_like(self.flat)
+        self.theirs = torch.zeros_like(self.flat)
+        self.params = []
+        for part, grad, shape in zip(self.flat.split(sizes), self.grad.split(sizes), SHAPES):
+            param = part.view(shape).requires_grad_()
+            param.grad = grad.view(shape)
+            self.params.append(param)
+        self.X = torch.rand(batch, 1, 28, 28, device=device)
+        self.y = torch.randint(0, 10, (batch,), device=device)
+        self.device, self.graph = device, None
+        if graph:
+            self.capture()
+
+    def backward(self):
+        """Sum of the minibatch's gradients into ``grad``."""
+        if self.graph:
+            self.graph.replay()
+            return
+        self.grad.zero_()
+        F.cross_entropy(lenet(self.X, self.params), self.y, reduction="sum").backward()
+
+    def capture(self):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.Stream(self.device)
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):  # Warm up where graphs are captured, as PyTorch asks
+                for _ in range(3):
+                    self.backward()
+            torch.cuda.current_stream().wait_stream(stream)
+            # The default capture stream belongs to the first GPU that ever captured
+            with torch.cuda.graph(graph, stream=stream):
+                self.backward()
+        self.graph = graph
+
+    def update(self, lr):
+        with torch.no_grad():
+            self.flat.sub_(self.grad, alpha=lr)
+
+
+def step_eager(replicas, lr):
+    """As the classic text does it: tensor by tensor, to the first GPU and back."""
+    for r in replicas:
+        r.backward()
+    with torch.no_grad():
+        for grads in zip(*([p.grad for p in r.params] for r in replicas)):
+            for grad in grads[1:]:
+                grads[0].add_(grad.to(grads[0].device))
+            for grad in grads[1:]:
+                grad.copy_(grads[0])
+        for r in replicas:
+            for p in r.params:
+                p.sub_(p.grad, alpha=lr)
+
+
+def step_fused(replicas, lr):
+    """One buffer: each of two GPUs sends its gradients and adds those it gets."""
+    for r in replicas:
+        r.backward()
+    if len(replicas) == 2:
+        a, b = replicas
+        b.theirs.copy_(a.grad, non_blocking=True)
+        a.theirs.copy_(b.grad, non_blocking=True)
+        a.grad.add_(a.theirs)
+        b.grad.add_(b.theirs)
+    for r in replicas:
+        r.update(lr)
+
+
+def lenet_seconds(n: int, batch: int, step, graph: bool) -> float:
+    replicas = [Replica(device, batch // n, graph) for device in d2l.devices(n)]
+    time = seconds(lambda: [step(replicas, 0.1 / batch) for _ in range(100)]) / 100
+    assert all(torch.equal(replicas[0].flat.cpu(), r.flat.cpu()) for r in replicas)
+    return time
+
+
+def lenet_ddp(device, batch):
+    """Seconds a step of LeNet by DistributedDataParallel, the batch shared by the processes."""
+    from d2l_local import torch as d2l
+
+    net = nn.Sequential(
+        nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(),
+        nn.AvgPool2d(2), nn.Flatten(), nn.Linear(800, 128), nn.ReLU(), nn.Linear(128, 10),
+    ).to(device)  # fmt: skip
+    net = nn.parallel.DistributedDataParallel(
+        net, device_ids=[device], gradient_as_bucket_view=True
+    )
+    trainer = torch.optim.SGD(net.parameters(), lr=0.1)
+    X = torch.rand(batch // dist.get_world_size(), 1, 28, 28, device=device)
+    y = torch.zeros(len(X), dtype=torch.long, device=device)
+
+    def step():
+        trainer.zero_grad()
+        F.cross_entropy(net(X), y).backward()
+        trainer.step()
+
+    return d2l.measure(lambda: [step() for _ in range(100)]).median / 100
+
+
+def lenets() -> list[Row]:
+    rows = []
+    for batch, bound in ((4096, 1.6), (256, 1.0)):
+        t = {
+            (n, name): lenet_seconds(n, batch, step, graph)
+            for n in (1, 2)
+            for name, step, graph in (
+                ("eager", step_eager, False),
+                ("fused", step_fused, False),
+                ("graph", step_fused, True),
+            )
+        }
+        t |= {(n, "ddp"): max(torchrun(lenet_ddp, n, batch=batch)) for n in (1, 2)}
+        print({f"{n} {name}": f"{1e6 * s:.0f} µs" for (n, name), s in t.items()}, file=sys.stderr)
+        gain = {name: t[1, name] / t[2, name] for name in ("eager", "fused", "graph", "ddp")}
+        rows.append(
+            Row(
+                f"LeNet by hand, batch {batch} in all: two GPUs against one, a graph each",
+                f"{gain['eager']:.2f} eager, {gain['fused']:.2f} fused, {gain['ddp']:.2f} DDP",
+                f"{1e6 * t[2, 'graph']:.0f} of {1e6 * t[1, 'graph']:.0f} µs",
+                gain["graph"],
+                at_least=bound,
+            )
+        )
+    return rows
+
+
+# ---- ResNet-18 -----------------------------------------------------------------------------------
+
+
+def resnet_ddp(device, batch):
+    """Seconds a step of ResNet-18 by DistributedDataParallel, the batch shared by the processes."""
+    from d2l_local import torch as d2l
+
+    net = d2l.resnet18(10).to(device)
+    X = torch.rand(batch // dist.get_world_size(), 1, 28, 28, device=device)
+    y = torch.zeros(len(X), dtype=torch.long, device=device)
+    net(X[:2])  # Its layers learn their shapes
+    net = nn.parallel.DistributedDataParallel(
+        net, device_ids=[device], gradient_as_bucket_view=True
+    )
+    trainer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    def step():
+        trainer.zero_grad()
+        F.cross_entropy(net(X), y).backward()
+        trainer.step()
+
+    return d2l.measure(lambda: [step() for _ in range(10)]).median / 10
+
+
+def resnet_by_hand(batch: int, n: int) -> float:
+    """Seconds a step in one process: a replica a GPU, one fused all-reduce, then the updates."""
+    nets, data = [], []
+    for device in d2l.devices(n):
+        torch.manual_seed(0)
+        net = d2l.resnet18(10).to(device)
+        X = torch.rand(batch // n, 1, 28, 28, device=device)
+        data.append((X, torch.zeros(len(X), dtype=torch.long, device=device)))
+        net(X[:2])
+        nets.append(net)
+    grads = []
+    for net, (X, _) in zip(nets, data):
+        flat = torch.zeros(sum(p.numel() for p in net.parameters()), device=X.device)
+        for p, part in zip(net.parameters(), flat.split([p.numel() for p in net.parameters()])):
+            p.grad = part.view_as(p)
+        grads.append((flat, torch.zeros_like(flat)))
+    trainers = [torch.optim.SGD(net.parameters(), lr=0.1) for net in nets]
+
+    def step():
+        for flat, _ in grads:
+            flat.zero_()
+        for net, (X, y) in zip(nets, data):
+            F.cross_entropy(net(X), y, reduction="sum").div(batch).backward()
+        if n == 2:
+            (a, from_b), (b, from_a) = grads
+            from_a.copy_(a, non_blocking=True)
+            from_b.copy_(b, non_blocking=True)
+            a.add_(from_b)
+            b.add_(from_a)
+        for trainer in trainers:
+            trainer.step()
+
+    return seconds(lambda: [step() for _ in range(10)]) / 10
+
+
+def resnets() -> list[Row]:
+    batch, rows = 1024, []
+    counts = [n for n in (1, 2, 4, 8) if n <= d2l.num_gpus()]
+    t = {n: max(torchrun(resnet_ddp, n, batch=batch, seconds=200)) for n in counts}
+    for n, bound in ((2, 1.9), (4, 3.6), (8, 6.8)):
+        if n in t:
+            rows.append(
+                Row(
+                    f"ResNet-18 by DDP, batch {batch} in all: {n} GPUs against one",
+                    f"{batch / t[1]:.0f} images/s",
+                    f"{batch / t[n]:.0f} images/s",
+                    t[1] / t[n],
+                    at_least=bound,
+                )
+            )
+    by_hand = resnet_by_hand(batch, 2)
+    rows.append(
+        Row(
+            "ResNet-18 on two GPUs: by hand in one process against DDP",
+            f"{batch / t[2]:.0f} images/s",
+            f"{batch / by_hand:.0f} images/s",
+            t[2] / by_hand,
+            at_least=0.95,
+        )
+    )
+    return rows
+
+
+# ---- All-reduce ----------------------------------------------------------------------------------
+
+
+def ring_all_reduce(buffers, spare, streams) -> None:
+    """Sum equally long vectors, one a GPU, in place: n-1 rounds reduce, n-1 rounds distribute."""
+    n = len(buffers)
+    chunks = [list(b.chunk(n)) for b in buffers]
+    spares = [list(s.chunk(n)) for s in spare]
+    current = [torch.cuda.current_stream(b.device) for b in buffers]
+    for round in range(2 * (n - 1)):
+        for i in range(
+            n
+        ):  # Before any copy is queued: a copy makes its target's stream wait for it
+            streams[i].wait_stream(current[i])
+            streams[i].wait_stream(current[(i + 1) % n])
+        for i in range(n):  # GPU i sends chunk i - round to its neighbor
+            j, c = (i + 1) % n, (i - round) % n
+            target = spares[j][c] if round < n - 1 else chunks[j][c]
+            with torch.cuda.stream(streams[i]):
+                target.copy_(chunks[i][c], non_blocking=True)
+        for i in range(n):
+            j, c = (i + 1) % n, (i - round) % n
+            current[j].wait_stream(streams[i])
+            if round < n - 1:
+                with torch.cuda.device(buffers[j].device):
+                    chunks[j][c].add_(spares[j][c])
+
+
+def all_reduce_nccl(device, count):
+    from d2l_local import torch as d2l
+
+    x = torch.ones(count, device=device)
+    return d2l.measure(lambda: [dist.all_reduce(x) for _ in range(10)]).median / 10
+
+
+def rings() -> list[Row]:
+    rows, count = [], 40_000_000  # 160 MB
+    for n in [n for n in (2, 4, 8) if n <= d2l.num_gpus()]:
+        devices = d2l.devices(n)
+        buffers = [torch.full((count,), float(i + 1), device=d) for i, d in enumerate(devices)]
+        spare = [torch.empty_like(b) for b in buffers]
+        streams = [torch.cuda.Stream(d) for d in devices]
+        ring_all_reduce(buffers, spare, streams)
+        assert all((b == n * (n + 1) / 2).all() for b in buffers)
+        for b in buffers:
+            b.zero_()
+        ours = seconds(
+            lambda args=(buffers, spare, streams): [ring_all_reduce(*args) for _ in range(10)]
+        )
+        ours /= 10
+        sent = 2 * (n - 1) / n * 4 * count
+        nccl = max(torchrun(all_reduce_nccl, n, count=count))
+        one = seconds(lambda b=buffers: [b[1].copy_(b[0]) for _ in range(10)]) / 10
+        link = 4 * count / one
+        rows.append(
+            Row(
+                f"ring all-reduce of 160 MB by hand, {n} GPUs: its speed over NCCL's",
+                f"{sent / nccl / 1e9:.0f} GB/s a GPU",
+                f"{sent / ours / 1e9:.0f} GB/s a GPU; one copy reaches {link / 1e9:.0f}",
+                nccl / ours,
+                at_least=0.0,
+            )
+        )
+    return rows
+
+
+NEEDS = {products: 2, copies: 1, lenets: 2, resnets: 2, rings: 2}
+
+
+def main(names: list[str]) -> None:
+    known = {row.__name__: row for row in NEEDS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
+    rows = []
+    for name in names or known:
+        if d2l.num_gpus() < NEEDS[known[name]]:
+            print(f"{name}: needs {NEEDS[known[name]]} GPUs, and there are {d2l.num_gpus()}")
+            continue
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        rows += known[name]()
+    d2l.banner(d2l.devices(max(1, d2l.num_gpus())))
+    print(table(rows))
+    print(json.dumps({row.what: row.figure for row in rows}), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
