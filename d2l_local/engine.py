@@ -66,7 +66,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from d2l_local import compat, gpus
+from d2l_local import compat, gpus, install
 
 
 def num_cores() -> int:
@@ -127,6 +127,15 @@ class Report:
     __repr__ = __str__
 
 
+class LoadError(ImportError):
+    """MXNet cannot be loaded here, and ``command`` is what to type about it."""
+
+    def __init__(self, reason: str, command: str) -> None:
+        super().__init__(f"{reason}. Type: {command}")
+        self.reason = reason
+        self.command = command
+
+
 _report: Report | None = None
 
 
@@ -139,7 +148,8 @@ def load() -> Report:
     """Import MXNet with the settings of this module and return what was done.
 
     Only the first call does anything. If MXNet is in the process already, nothing can be set any
-    more: a `RuntimeWarning` says what is lost.
+    more: a `RuntimeWarning` says what is lost. Raises `LoadError` if MXNet is not installed or
+    misses a library; another `RuntimeWarning` says if both of its builds are installed.
     """
     global _report
     if _report is None:
@@ -217,11 +227,23 @@ def _late() -> Report:
 
 
 def _import_mxnet():
+    if len(builds := install.installed_builds()) > 1:
+        warnings.warn(
+            f"Both {' and '.join(builds)} are installed, and each overwrote files of the other. "
+            f"Type: {install.switch_to(install.fitting_build())}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     try:
         with _without("sklearn"):
             return importlib.import_module("mxnet")
+    except ModuleNotFoundError as error:
+        if error.name != "mxnet":
+            raise
+        reason = f"MXNet is not installed in this Python, {sys.executable}"
+        raise LoadError(reason, install.set_up(install.fitting_build())) from error
     except OSError as error:
-        raise ImportError(_explain_load_error(str(error))) from error
+        raise _explain(str(error)) from error
 
 
 @contextlib.contextmanager
@@ -241,20 +263,22 @@ def _without(module: str) -> Iterator[None]:
         sys.modules.pop(module, None)
 
 
-def _explain_load_error(message: str) -> str:
+def _explain(message: str) -> LoadError:
     """What to do about a shared object that libmxnet.so could not load."""
     if "libcuda.so" in message:
-        return (
-            f"mxnet-cu112 needs an NVIDIA driver, and this machine has none ({message}). Install "
-            "the CPU build instead: pip uninstall mxnet-cu112, then pip install mxnet==1.9.1"
+        return LoadError(
+            f"MXNet's GPU build, mxnet-cu112, needs an NVIDIA driver, and this machine has none "
+            f"({message}); the CPU build needs none",
+            install.switch_to("mxnet"),
         )
     if gpus.gpu_wheel_installed() and (missing := gpus.missing_cuda_libraries()):
-        packages = " ".join(sorted({f"'{package}'" for _, package in missing}))
-        return (
-            f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message}). "
-            f"Install them: pip install {packages}"
+        return LoadError(
+            f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message})",
+            install.pip_install(*sorted({package for _, package in missing})),
         )
-    return f"MXNet's library cannot be loaded: {message}"
+    return LoadError(
+        f"MXNet's library cannot be loaded: {message}", install.set_up(install.fitting_build())
+    )
 
 
 def _engine() -> tuple[str, str]:

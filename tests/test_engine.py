@@ -486,9 +486,9 @@ def test_all_missing_libraries_are_named_at_once(gpu_wheel):
     named = set(re.findall(r"lib\w+\.so[.\d]*\d", message.partition(" (")[0]))
     assert NEEDED - there <= named
     assert named.isdisjoint(there)
-    command = shlex.split(message.partition("Install them: ")[2])
-    assert command[:2] == ["pip", "install"]
-    packages = command[2:]
+    command = shlex.split(message.partition("Type: ")[2])
+    packages = command[command.index("--no-deps") + 1 :]
+    assert command[command.index("pip") + 1] == "install"
     assert len(packages) == len(set(packages))
     wanted = {package for name, package in gpus.CUDA_LIBRARIES if name in named}
     assert set(packages) == wanted
@@ -498,10 +498,10 @@ def test_one_command_installs_all_of_them(monkeypatch):
     monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: True)
     monkeypatch.setattr(gpus, "_packaged", lambda name: None)
     monkeypatch.setattr(gpus, "_library", lambda name: None)
-    message = engine._explain_load_error("libcudart.so.11.0: cannot open shared object file")
-    assert all(name in message for name in NEEDED)
+    error = engine._explain("libcudart.so.11.0: cannot open shared object file")
+    assert all(name in error.reason for name in NEEDED)
     parts = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand", "cusolver")
-    assert sorted(shlex.split(message.partition("pip install ")[2])) == sorted(
+    assert sorted(shlex.split(error.command.partition(" --no-deps ")[2])) == sorted(
         [f"nvidia-{part}-cu11" for part in (*parts, "nccl", "nvtx") if part != "cudnn"]
         + ["nvidia-cudnn-cu11<9"]
     )
@@ -514,14 +514,67 @@ def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
         FAILURE="libcuda.so.1: cannot open shared object file: No such file or directory",
     )
     assert "needs an NVIDIA driver" in message
-    assert "pip uninstall mxnet-cu112" in message
-    assert "pip install mxnet==1.9.1" in message
+    assert re.search(r"pip uninstall .*mxnet-cu112 && .*pip install .*mxnet==1.9.1$", message)
     assert "nvidia-" not in message
+
+
+def test_in_conda_the_environment_without_a_gpu_is_named(monkeypatch, tmp_path):
+    (tmp_path / "conda-meta").mkdir()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    error = engine._explain("libcuda.so.1: cannot open shared object file")
+    file = shlex.quote(str(Path(engine.__file__).parents[1] / "environment-cpu.yml"))
+    assert error.command == f"conda env create --file {file} && conda activate d2l-local-cpu"
+    assert str(error).endswith(f"Type: {error.command}")
+
+
+def test_no_mxnet_at_all(tmp_path):
+    (tmp_path / "mxnet").mkdir()
+    (tmp_path / "mxnet" / "__init__.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'mxnet'\", name='mxnet')\n"
+    )
+    message, cause = run(load_error, PYTHONPATH=tmp_path)
+    assert cause == "ModuleNotFoundError"
+    assert f"not installed in this Python, {sys.executable}" in message
+    assert "Type: " in message
+
+
+def test_a_module_that_mxnet_misses_is_not_mxnet(tmp_path):
+    (tmp_path / "mxnet").mkdir()
+    (tmp_path / "mxnet" / "__init__.py").write_text("import no_such_module_for_mxnet\n")
+    message, cause = run(load_error, PYTHONPATH=tmp_path)
+    assert message == "No module named 'no_such_module_for_mxnet'"
+    assert cause == "NoneType"  # Python's own error, as it is
+
+
+def load_with_warnings():
+    import warnings
+
+    from d2l_local import engine
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        engine.load()
+    return [[str(w.message), w.filename] for w in caught if "installed" in str(w.message)]
+
+
+def test_both_builds_together_are_named_with_the_cure(tmp_path):
+    assert run(load_with_warnings) == []
+    for name in ("mxnet", "mxnet-cu112"):  # Either may be the one that is here
+        info = tmp_path / f"{name.replace('-', '_')}-1.9.1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.9.1\n")
+    [[message, file]] = run(load_with_warnings, PYTHONPATH=tmp_path)
+    assert file.endswith("d2l_in_new_process.py")  # Who called load
+    assert "Both mxnet and mxnet-cu112 are installed" in message
+    uninstall, install = message.partition("Type: ")[2].split(" && ")
+    assert shlex.split(uninstall)[-2:] == ["mxnet", "mxnet-cu112"]
+    assert "install" in shlex.split(install) and "1.9.1" in install
 
 
 def test_any_other_library_is_named_as_the_loader_does(monkeypatch):
     monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: False)
-    assert "libfoo.so.3: cannot open" in engine._explain_load_error("libfoo.so.3: cannot open")
+    assert "libfoo.so.3: cannot open" in str(engine._explain("libfoo.so.3: cannot open"))
 
 
 def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monkeypatch):

@@ -1,0 +1,126 @@
+"""What is installed in this Python, and what to type to change it.
+
+The commands suit the way in which this Python was made: by conda, by the repository's Makefile, or
+by the reader. Nothing here installs anything, and no other package is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from d2l_local import gpus
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+
+# MXNet's two builds, by the names of their extras in pyproject.toml, with what each alone needs.
+BUILDS = {
+    "mxnet": ["mxnet==1.9.1"],
+    "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in gpus.CUDA_LIBRARIES})],
+}
+
+WHEELS = ("mxnet", "mxnet-cu112")
+
+
+def version(distribution: str) -> str | None:
+    """Version of an installed distribution, or None."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def installed_builds() -> list[str]:
+    """The distributions of MXNet that are installed. Of two, each has overwritten the other."""
+    return [name for name in WHEELS if version(name)]
+
+
+def fitting_build() -> str:
+    """Which of `BUILDS` suits this machine: ``cu112`` if there is a GPU that MXNet can use."""
+    return "cu112" if any(gpu.supported for gpu in gpus.installed_gpus()) else "mxnet"
+
+
+def switch_to(build: str) -> str:
+    """What to type to have one of `BUILDS` in place of whatever of MXNet is installed."""
+    if _conda() and _checkout():
+        return _create_environment(build)
+    install = pip_install(*BUILDS[build])
+    installed = installed_builds()
+    return f"{_pip('uninstall')} {' '.join(installed)} && {install}" if installed else install
+
+
+def pip_install(*packages: str) -> str:
+    """What to type to add packages to this Python, and nothing else.
+
+    Without their dependencies: those of MXNet ask for an old NumPy, which it need not have.
+    """
+    return f"{_pip('install')} --no-deps {' '.join(map(shlex.quote, packages))}"
+
+
+def set_up(build: str) -> str:
+    """What to type to come to a Python in which the chapter runs, with MXNet in one of `BUILDS`."""
+    if not _checkout():
+        return pip_install("d2l==1.0.3", *BUILDS[build], "graphviz")
+    if _conda():
+        return _create_environment(build)
+    if _in_venv():  # It is this one, so it must be broken
+        return f"rm -rf {_from_here(VENV)} && {_make('setup')}"
+    if (VENV / "ready-mxnet").exists():
+        return f"{_from_here(VENV / 'bin' / 'python')} -m d2l_local"
+    return _make("setup")
+
+
+def read() -> str:
+    """What to type to open the notebooks."""
+    if not _checkout():
+        return "jupyter lab"
+    if _in_venv():
+        return _make("lab")
+    notebooks = _from_here(ROOT / "chapters" / "mxnet" / "en")
+    return f"{shlex.quote(sys.executable)} -m jupyterlab {notebooks}"
+
+
+def _checkout() -> bool:
+    """Whether this package is imported from the repository rather than from site-packages."""
+    return (ROOT / "Makefile").is_file() and (ROOT / "environment.yml").is_file()
+
+
+def _conda() -> bool:
+    return Path(sys.prefix, "conda-meta").is_dir()
+
+
+def _in_venv() -> bool:
+    """Whether this is the Python that the Makefile has set up."""
+    return Path(sys.prefix).resolve() == VENV
+
+
+def _create_environment(build: str) -> str:
+    file, name = {
+        "mxnet": ("environment-cpu.yml", "d2l-local-cpu"),
+        "cu112": ("environment.yml", "d2l-local"),
+    }[build]
+    return f"conda env create --file {_from_here(ROOT / file)} && conda activate {name}"
+
+
+def _pip(action: str) -> str:
+    python = shlex.quote(sys.executable)
+    if importlib.util.find_spec("pip"):
+        return f"{python} -m pip {action}" + (" --yes" if action == "uninstall" else "")
+    uv = shutil.which("uv") or ROOT / ".uv" / "bin" / "uv"  # It makes environments without pip
+    return f"{_from_here(Path(uv))} pip {action} --python {python}"
+
+
+def _make(target: str) -> str:
+    folder = "" if Path.cwd() == ROOT else f"-C {_from_here(ROOT)} "
+    return f"make {folder}{target}"
+
+
+def _from_here(path: Path) -> str:
+    """The path as to be typed: relative if it is below the current folder."""
+    here = Path.cwd()
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))

@@ -1,0 +1,151 @@
+"""What pyproject.toml pins is what conda's files, the lock files and the error messages name."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from d2l_local import gpus, install
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PYPROJECT["project"]["optional-dependencies"]
+# Each of conda's files and the extra with MXNet's build for it.
+FILES = {"environment.yml": "cu112", "environment-cpu.yml": "mxnet"}
+# Each lock file and the extras that it is compiled from.
+LOCKS = {"mxnet.txt": ["mxnet", "dev"], "pytorch.txt": ["dev"]}
+
+
+def requirements(*extras: str) -> dict[str, Requirement]:
+    """What pyproject.toml asks for, with extras, by name."""
+    lines = sum((EXTRAS[extra] for extra in extras), PYPROJECT["project"]["dependencies"])
+    return by_name(lines)
+
+
+def by_name(lines: list[str]) -> dict[str, Requirement]:
+    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+
+
+def environment(file: str) -> dict:
+    return yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))
+
+
+def pip_part(file: str) -> list[str]:
+    [part] = [part["pip"] for part in environment(file)["dependencies"] if isinstance(part, dict)]
+    return part
+
+
+# --- conda ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_conda_takes_its_pins_from_pyproject(file):
+    *named, editable = pip_part(file)
+    listed, asked = by_name(named), requirements(FILES[file], "dev")
+    for name, requirement in listed.items():
+        assert requirement.specifier == asked[name].specifier, name
+    assert {"d2l", "jupyter", "matplotlib", "nbval"} <= set(listed)
+    # All of MXNet's build, so none is left to a guess, and nothing of the other one.
+    assert set(by_name(EXTRAS[FILES[file]])) <= set(listed)
+    others = {extra for extra in FILES.values() if extra != FILES[file]}
+    assert not set(listed) & {name for extra in others for name in by_name(EXTRAS[extra])}
+
+    folder, extras = re.fullmatch(r"--editable (\S+)\[(\S+)\]", editable).groups()
+    assert folder == "."
+    assert extras.split(",") == ["dev"]  # MXNet's build is listed
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_conda_s_python_is_one_that_the_package_runs_on(file):
+    [python] = [
+        part
+        for part in environment(file)["dependencies"]
+        if isinstance(part, str) and part.startswith("python=")
+    ]
+    version = python.partition("=")[2]
+    assert version in SpecifierSet(PYPROJECT["project"]["requires-python"])
+    # d2l asks for NumPy 1.23.5, which has no wheel for anything newer.
+    assert version in SpecifierSet(">=3.9,<3.12")
+    assert "pip" in environment(file)["dependencies"]
+
+
+def test_the_two_files_differ_in_nothing_but_mxnet_s_build():
+    texts = []
+    for file, extra in FILES.items():
+        data = environment(file)
+        own = set(EXTRAS[extra])
+        pip = [line for line in pip_part(file) if line not in own]
+        texts.append((data["channels"], data["dependencies"][:-1], pip))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(("file", "extra"), FILES.items())
+def test_the_commands_for_conda_name_files_and_environments_that_exist(file, extra, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    command = install._create_environment(extra)
+    name = environment(file)["name"]
+    assert command == f"conda env create --file {file} && conda activate {name}"
+    assert f"#   {command.split(' && ')[0]}\n" in (ROOT / file).read_text(encoding="utf-8")
+    assert f"#   conda activate {name}\n" in (ROOT / file).read_text(encoding="utf-8")
+
+
+# --- The GPU build --------------------------------------------------------------------------------
+
+
+def test_every_library_of_the_gpu_build_has_a_pinned_package():
+    packages = {
+        Requirement(package).name: Requirement(package) for _, package in gpus.CUDA_LIBRARIES
+    }
+    pinned = by_name(EXTRAS["cu112"])
+    assert set(pinned) == {"mxnet-cu112", *packages}
+    assert len(packages) == 9
+    for name, requirement in packages.items():
+        [pin] = pinned[name].specifier
+        assert pin.operator == "==" and pin.version in requirement.specifier
+
+
+@pytest.mark.parametrize("build", install.BUILDS)
+def test_the_commands_of_the_package_install_what_pyproject_pins(build):
+    named, pinned = by_name(install.BUILDS[build]), by_name(EXTRAS[build])
+    assert set(named) == set(pinned)
+    for name, requirement in named.items():
+        [pin] = pinned[name].specifier
+        assert pin.version in requirement.specifier
+    assert [r for r in named.values() if r.name in install.WHEELS and len(r.specifier) == 1]
+
+
+def test_the_two_builds_exclude_each_other():
+    """They hold the same files, so nobody may come to both by installing the package."""
+    assert not set(install.WHEELS) & set(requirements("dev"))
+    assert "mxnet-cu112" not in requirements("mxnet", "dev")
+    assert "mxnet" not in requirements("cu112", "dev")
+
+
+# --- Lock files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_lock_file_holds_what_pyproject_asks_for(lock):
+    asked = requirements(*LOCKS[lock])
+    overrides = by_name(PYPROJECT["tool"]["uv"]["override-dependencies"])
+    lines = (ROOT / "requirements" / lock).read_text().splitlines()
+    # One line a version, which differs between versions of Python.
+    locked = [Requirement(line.rstrip(" \\")) for line in lines if re.match("[a-z0-9]", line)]
+    for name, requirement in asked.items():
+        specifier = overrides.get(name, requirement).specifier
+        pins = [pin for r in locked if r.name == name for pin in r.specifier]
+        assert pins, f"{lock} lacks {requirement}: make lock"
+        for pin in pins:
+            assert pin.operator == "==" and pin.version in specifier, (requirement, pin)
