@@ -259,6 +259,12 @@ def fashion_mnist():
     return Dataset(*_arrays(contents), f"Fashion-MNIST from {where}")
 
 
+def stored_in():
+    """Return the folders that Fashion-MNIST is in already, or none if a file must be fetched."""
+    found = [_cached(name, _cache_folders()) for name in FILES]
+    return [] if None in found else list(dict.fromkeys(_tilde(path.parent) for path, _ in found))
+
+
 def digits(reason):
     """Return scikit-learn's 1,797 digits as a `Dataset`: 10 classes, enlarged from 8x8 to 28x28.
 

@@ -1,0 +1,299 @@
+"""What of this machine matters to the chapter, and what to type next: ``python -m d2l_local``.
+
+It is for when something is amiss, so nothing is imported here that may be missing, fail or hang.
+The driver, MXNet and the data set are each asked in a process of their own, with a time limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from d2l_local import gpus, install
+
+PYTHONS = (3, 9), (3, 13)  # Oldest and newest that the package is tested on
+SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
+GIB = 2**30
+
+
+def main(arguments: list[str] | None = None, seconds: float = SECONDS) -> int:
+    """Print the table, or JSON if asked for, and return 0 if the chapter can run here, else 1.
+
+    ``seconds`` is how long each part of the machine has to answer.
+    """
+    parser = argparse.ArgumentParser(prog="python -m d2l_local", description=__doc__.split("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
+    options = parser.parse_args(arguments)
+    facts = examine(seconds)
+    print(json.dumps(facts, indent=2) if options.json else table(facts))
+    return 0 if facts["ready"] else 1
+
+
+def examine(seconds: float = SECONDS) -> dict:
+    """Everything that `table` shows, as JSON can hold it.
+
+    A part that cannot be examined is a dictionary with an ``error``.
+    """
+    nvidia, mxnet, data = (_ask(part, seconds) for part in ("nvidia", "mxnet", "data"))
+    facts = {
+        "python": {"version": platform.python_version(), "executable": sys.executable},
+        "packages": {name: install.version(name) for name in ("numpy", "d2l", *install.WHEELS)},
+        "mxnet": mxnet,
+        "nvidia": nvidia,
+        "cores": _cores(),
+        "memory": _memory(),
+        "data": data,
+    }
+    problem = next(_problems(facts), None)
+    reason, command = problem or (
+        f"MXNet computes on {', '.join(mxnet['devices'])}",
+        install.read(),
+    )
+    return {**facts, "ready": problem is None, "verdict": reason, "command": command}
+
+
+# --- Questions, answered in a process of their own ------------------------------------------------
+
+
+def _nvidia() -> dict:
+    driver = gpus.driver()
+    missing = [name for name, _ in gpus.missing_cuda_libraries()]
+    return {
+        "driver": driver and {"version": driver[0], "cuda": driver[1]},
+        "gpus": [
+            {
+                "index": gpu.index,
+                "name": gpu.name,
+                "compute_capability": "{}.{}".format(*gpu.capability),
+                "supported": gpu.supported,
+            }
+            for gpu in gpus.installed_gpus()
+        ],
+        "cuda_libraries": {
+            "found": [name for name, _ in gpus.CUDA_LIBRARIES if name not in missing],
+            "missing": missing,
+        },
+        "fitting_build": install.fitting_build(),
+    }
+
+
+def _mxnet() -> dict:
+    from d2l_local import mxnet as d2l
+    from d2l_local.devices import gpu_build, usable_gpus
+
+    import mxnet as mx
+
+    used = d2l.devices(max(2, d2l.num_gpus()))
+    ones = [mx.nd.ones((200, 200), ctx=device) for device in used]
+    products = [mx.nd.dot(x, x) for x in ones]
+    wrong = [str(p.context) for p in products if not (p.asnumpy() == 200).all()]
+    if wrong:
+        raise ArithmeticError(f"a matrix product came out wrong on {', '.join(wrong)}")
+    report = d2l.engine_report()
+    return {
+        "version": report["MXNet"],
+        "build": "GPU" if gpu_build() else "CPU",
+        "devices": [str(device) for device in used],
+        "usable_gpus": [gpu.index for gpu in usable_gpus()],
+        "blas_kernel": report["BLAS kernel"],
+        "threads_per_device": int(report["threads"]),
+        "scratch_copies": int(report["scratch copies"]),
+    }
+
+
+def _data() -> dict:
+    from d2l_local import data
+
+    if folder := os.environ.get("D2L_DATA"):
+        return {"available": data.from_folder(folder).origin}
+    folders = data.stored_in()
+    return {"available": f"Fashion-MNIST in {' and '.join(folders)}" if folders else None}
+
+
+QUESTIONS = {"nvidia": _nvidia, "mxnet": _mxnet, "data": _data}
+
+
+def answer(question: str) -> None:
+    """Print the answer to one of `QUESTIONS` as the last line of the output."""
+    try:
+        found = QUESTIONS[question]()
+    except Exception as error:
+        # A LoadError knows what to type.
+        reason = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"
+        found = {"error": reason, "command": getattr(error, "command", None)}
+    print("\n" + json.dumps(found), flush=True)
+
+
+def _ask(question: str, seconds: float) -> dict:
+    """Have `answer` called in a new process, which is ended after ``seconds``."""
+    # _exit: the answer is out, and what has been loaded need not get a chance to hang at its end.
+    code = (
+        f"import os; from d2l_local import preflight; preflight.answer({question!r}); os._exit(0)"
+    )
+    # Not d2l_local.process, which needs a package that may be missing.
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # So that its own children can be ended with it
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return {"error": f"no answer within {seconds:g} seconds"}
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    try:
+        return json.loads(output.splitlines()[-1])
+    except (IndexError, ValueError):
+        return {"error": _last_words(process.returncode, errors)}
+
+
+def _last_words(code: int, errors: str) -> str:
+    ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    last = errors.strip().splitlines()[-1:] or ["it said nothing"]
+    return f"its process ended with {ended}: {last[0].strip()}"
+
+
+# --- What needs no process ------------------------------------------------------------------------
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory() -> dict:
+    """GiB in total and, where the system tells, available; a container's limit counts."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = used = 0
+    with contextlib.suppress(OSError, ValueError):  # No container, or one without a limit
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+    available = None
+    with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                available = int(line.split()[1]) * 1024
+    if limit and limit < total:
+        total, available = limit, min(available or limit, max(0, limit - used))
+    return {
+        "total_gib": round(total / GIB, 1),
+        "available_gib": None if available is None else round(available / GIB, 1),
+    }
+
+
+# --- The verdict ----------------------------------------------------------------------------------
+
+
+def _problems(facts: dict) -> Iterator[tuple[str, str]]:
+    """Reasons why the chapter cannot run, each with what to type; the gravest comes first."""
+    # As the answer has it, because asking the driver in this process could hang.
+    build = facts["nvidia"].get("fitting_build", "mxnet")
+    if error := facts["mxnet"].get("error"):
+        reason = f"MXNet does not run: {error}"
+        if not PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
+            tried = " to ".join("{}.{}".format(*python) for python in PYTHONS)
+            reason += f". It is known to run on Python {tried}"
+        yield reason, facts["mxnet"].get("command") or install.set_up(build)
+    if len(builds := install.installed_builds()) > 1:
+        reason = f"both {' and '.join(builds)} are installed, and each overwrote files of the other"
+        yield reason, install.switch_to(build)
+    if error := facts["data"].get("error"):
+        yield f"the data set cannot be read: {error}", "unset D2L_DATA"
+
+
+# --- The table ------------------------------------------------------------------------------------
+
+
+def table(facts: dict) -> str:
+    """The facts as lines to read, the verdict last."""
+    rows = list(_rows(facts))
+    width = max(len(name) for name, _ in rows)
+    verdict = "Ready" if facts["ready"] else "Not ready"
+    lines = [f"{name:<{width}}  {value}" for name, value in rows]
+    return "\n".join([*lines, "", f"{verdict}: {facts['verdict']}. Type: {facts['command']}"])
+
+
+def _rows(facts: dict) -> Iterator[tuple[str, str]]:
+    packages, mxnet, nvidia = facts["packages"], facts["mxnet"], facts["nvidia"]
+    yield "Python", "{version} ({executable})".format(**facts["python"])
+    yield "NumPy", packages["numpy"] or "not installed"
+    yield "MXNet", " and ".join(_builds(packages)) or "not installed"
+    yield "d2l", packages["d2l"] or "not installed"
+    if "error" in nvidia:
+        yield "driver", f"cannot be asked: {nvidia['error']}"
+    else:
+        yield from _nvidia_rows(nvidia, mxnet, bool(packages["mxnet-cu112"]))
+    if "error" in mxnet:
+        yield "BLAS kernel", "unknown: MXNet does not run"
+        threads = ""
+    else:
+        yield "BLAS kernel", mxnet["blas_kernel"]
+        threads = f", {mxnet['threads_per_device']} thread a CPU device"
+    yield "cores", f"{facts['cores']}{threads}"
+    total, available = facts["memory"].values()
+    yield "memory", f"{total} GiB" + ("" if available is None else f", {available} available")
+    yield "data set", _data_row(facts["data"])
+
+
+def _builds(packages: dict) -> Iterator[str]:
+    for name, build in zip(install.WHEELS, ("CPU", "GPU")):
+        if packages[name]:
+            yield f"{packages[name]}, {build} build ({name})"
+
+
+def _nvidia_rows(nvidia: dict, mxnet: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
+    driver, libraries = nvidia["driver"], nvidia["cuda_libraries"]
+    yield "driver", "NVIDIA {version}, for CUDA {cuda}".format(**driver) if driver else "none"
+    for gpu in nvidia["gpus"]:
+        use = _use(gpu, mxnet, gpu_build)
+        yield (
+            "gpu({index})",
+            "{name}, compute capability {compute_capability}: ".format(**gpu) + use,
+        )
+    if not nvidia["gpus"]:
+        yield "GPUs", "none"
+    if not gpu_build:
+        yield "CUDA libraries", "not needed by the CPU build"
+    elif libraries["missing"]:
+        yield "CUDA libraries", f"missing: {', '.join(libraries['missing'])}"
+    else:
+        yield "CUDA libraries", f"all {len(libraries['found'])} found"
+
+
+def _use(gpu: dict, mxnet: dict, gpu_build: bool) -> str:
+    """Whether MXNet can use a GPU, and if not, why."""
+    if not gpu["supported"]:
+        oldest, newest = gpus.OLDEST_CAPABILITY, gpus.NEWEST_CAPABILITY
+        return (
+            "not used, because MXNet's wheel has code for {}.{} to {}.{}; "
+            "the README names newer builds".format(*oldest, *newest)
+        )
+    if gpu["index"] in mxnet.get("usable_gpus", ()):
+        return "used"
+    if gpu_build:
+        return "not used, MXNet does not run"
+    return f"idle with the CPU build; for the other type: {install.switch_to('cu112')}"
+
+
+def _data_row(data: dict) -> str:
+    if "error" in data:
+        return f"cannot be read: {data['error']}"
+    return data["available"] or (
+        "not here yet: Fashion-MNIST is fetched at first use (30 MB); without a network, "
+        "scikit-learn's digits stand in"
+    )
