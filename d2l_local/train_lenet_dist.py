@@ -107,6 +107,8 @@ def main():
     net = train(kv, train_iter, args.num_epochs, args.lr, devices, args.dtype, still_alive)
     if args.save and kv.rank == 0:
         net.save_parameters(args.save)
+    still_alive()
+    del kv  # Waits until all workers leave the job
     faulthandler.cancel_dump_traceback_later()
 
 

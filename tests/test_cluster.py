@@ -270,6 +270,30 @@ def test_a_worker_that_waits_in_vain_ends_itself():
     assert (caught.value.role, caught.value.rank, caught.value.code) == ("worker", 0, 1)
 
 
+# Worker 1 has trained and does not leave.
+STAYS = """
+import os, signal
+from d2l_local import train_lenet_dist
+train = train_lenet_dist.train
+def stay(kv, *args, **kwargs):
+    net = train(kv, *args, **kwargs)
+    if kv.rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return net
+train_lenet_dist.train = stay
+train_lenet_dist.main()
+"""
+
+
+def test_a_worker_that_cannot_leave_ends_itself(program):
+    options = [*OPTIONS, "--num_epochs", 1, "--train_size", 50, "--patience", 30]
+    with Cluster(program(STAYS), *options, seconds=200) as job:
+        with pytest.raises(ClusterError, match="kvstore.* in __del__\n.* in main") as caught:
+            job.wait()
+        assert "worker 0 of 2, epoch 1: loss" in job.output("worker", 0)
+    assert (caught.value.role, caught.value.rank, caught.value.code) == ("worker", 0, 1)
+
+
 def test_shards_cover_the_minibatch():
     from d2l_local.train_lenet_dist import shard
 
