@@ -22,6 +22,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jinja2
 import nbformat
 import yaml
 from merge import page, title
@@ -92,12 +93,19 @@ class Book:
         return f"chapters/{framework}/{lang}/{name}.ipynb"
 
 
-def versions(notebook, names: dict[str, str]) -> str:
-    """Return what a notebook was executed with: MXNet 1.9.1, NumPy 2.4.6, Python 3.11.7."""
-    names = {**names, "torch": "PyTorch", "numpy": "NumPy", "python": "Python"}
-    found = notebook.metadata.get("d2l_local", {}).get("versions", {})
-    order = [*names, *sorted(set(found) - set(names))]
-    return ", ".join(f"{names.get(n, n)} {found[n]}" for n in order if n in found)
+def stamp(book: Book, lang: str, framework: str, notebook) -> dict[str, str]:
+    """Return when, on what and with what a notebook was executed, in words of the language."""
+    label, ran = book.labels[lang], notebook.metadata.get("d2l_local", {})
+    found = ran.get("versions", {})
+    names = {framework: book.frameworks[framework], "torch": "PyTorch", "numpy": "NumPy"}
+    names["python"] = "Python"
+    order = [name for name in [*names, *sorted(set(found) - set(names))] if name in found]
+    hardware = re.sub(r"(\d+)-core ", label["cores"], ran.get("hardware", "?"))
+    return {
+        "date": ran.get("date", "?"),
+        "hardware": hardware.replace(", ", label["comma"]),
+        "versions": label["comma"].join(f"{names.get(n, n)} {found[n]}" for n in order) or "?",
+    }
 
 
 def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
@@ -107,12 +115,7 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
     parts = []
     for framework, notebook in notebooks.items():
         only = f" framework framework-{framework}" if len(notebooks) > 1 else ""
-        ran = notebook.metadata.get("d2l_local", {})
-        stamp = label["ran"].format(
-            date=ran.get("date", "?"),
-            hardware=ran.get("hardware", "?"),
-            versions=versions(notebook, {framework: book.frameworks[framework]}),
-        )
+        ran = label["ran"].format(**stamp(book, lang, framework, notebook))
         path = book.path(framework, lang, name)
         links = {
             f"https://colab.research.google.com/github/{slug}/blob/main/{path}": words["colab"],
@@ -124,7 +127,7 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
             for href, text in links.items()
         ]
         parts.append(
-            f'<div class="stamp{only}" data-framework="{framework}"><p>{html.escape(stamp)}</p>\n'
+            f'<div class="stamp{only}" data-framework="{framework}"><p>{html.escape(ran)}</p>\n'
             f'<p class="links">{" ".join(anchors)}</p></div>'
         )
     return "\n".join(parts)
@@ -155,7 +158,9 @@ def standalone(book: Book, framework: str, lang: str, name: str, notebook) -> st
                 kind = mimetypes.guess_type(image.name)[0]
                 data = base64.b64encode(image.read_bytes()).decode()
                 cell.setdefault("attachments", {})[image.name] = {kind: data}
-            cell.source = IMAGE.sub(lambda m: f"{m[1]}attachment:{Path(m[2]).name}{m[3]}", cell.source)
+            cell.source = IMAGE.sub(
+                lambda m: f"{m[1]}attachment:{Path(m[2]).name}{m[3]}", cell.source
+            )
 
             def absolute(found):
                 path = (folder / found[2]).resolve().relative_to(book.root)
@@ -178,9 +183,7 @@ def timelines(notebook) -> None:
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
                 script = f'<script type="application/json" class="timeline">{text}</script>'
                 script = script.replace("</", "<\\/").replace("<\\/script>", "</script>")
-                outputs.append(
-                    nbformat.v4.new_output("display_data", data={"text/html": script})
-                )
+                outputs.append(nbformat.v4.new_output("display_data", data={"text/html": script}))
         cell.outputs = outputs
 
 
@@ -210,22 +213,18 @@ def status(book: Book, lang: str, sections: dict) -> str:
     rows, gaps = [], []
     for name, notebooks in sections.items():
         for framework, notebook in notebooks.items():
-            ran = notebook.metadata.get("d2l_local", {})
             code = [cell for cell in notebook.cells if cell.cell_type == "code"]
             missing = skipped(notebook, label["not_run"])
             link, named = f"[{title(notebooks)}]({name}.ipynb)", book.frameworks[framework]
-            rows.append(
-                [
-                    *(link, named, ran.get("date", "?"), ran.get("hardware", "?")),
-                    versions(notebook, {framework: named}),
-                    f"{len(code) - len(missing)}/{len(code)}",
-                ]
-            )
+            ran = stamp(book, lang, framework, notebook).values()
+            rows.append([link, named, *ran, f"{len(code) - len(missing)}/{len(code)}"])
             gaps += [[link, named, f"`{cell}`", why] for cell, why in missing]
     parts = [
+        '+++ {"id": "status"}',
         f"# {label['status']}",
         label["status_intro"],
         table(label["status_columns"], rows),
+        '+++ {"id": "skipped"}',
         f"## {label['skipped']}",
         table(label["skipped_columns"], gaps) if gaps else label["skipped_none"],
     ]
@@ -317,19 +316,17 @@ def build(root: Path, out: Path) -> None:
 
 def entrance(book: Book, out: Path) -> None:
     """Write the page before the languages, which goes on to the one that the reader chose."""
-    codes = {lang: book.labels[lang]["sphinx"].replace("_", "-") for lang in book.languages}
-    titles = [title(book.notebooks(lang)["index"]) for lang in book.languages]
-    values = {
-        "LANGUAGES": json.dumps(list(codes)),
-        "LANG": next(iter(codes.values())),
-        "TITLE": " · ".join(titles),
-        "LINKS": " ".join(
-            f'<a lang="{code}" href="{lang}/index.html">{book.languages[lang]["name"]}</a>'
-            for lang, code in codes.items()
-        ),
-    }
+    languages = [
+        {
+            "lang": lang,
+            "code": book.labels[lang]["sphinx"].replace("_", "-"),
+            "name": words["name"],
+            "title": title(book.notebooks(lang)["index"]),
+        }
+        for lang, words in book.languages.items()
+    ]
     template = (WEB / "templates/entrance.html").read_text("utf-8")
-    text = re.sub("|".join(values), lambda found: values[found[0]], template)
+    text = jinja2.Template(template, autoescape=True).render(languages=languages)
     (out / "index.html").write_text(text, "utf-8")
     (out / ".nojekyll").touch()  # Else GitHub Pages leaves out what begins with an underscore
 

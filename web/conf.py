@@ -41,10 +41,11 @@ html_theme_options = {
 html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
 html_static_path = [str(WEB / "static"), str(SOURCE.parent / "vendor")]
 html_extra_path = [str(SOURCE / "_extra")]
+html_favicon = str(WEB / "static/favicon.svg")
 html_css_files = ["icons.css", "book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]
 html_search_language = book["lang"]
-html_context = {"default_mode": "auto"}
+html_context = {"default_mode": "light"}
 html_permalinks_icon = "#"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = html_use_index = False
@@ -52,13 +53,5 @@ html_show_sphinx = html_show_copyright = html_use_index = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ |# |In \[\d*\]: | {2,5}\.\.\.: "
 copybutton_prompt_is_regexp = True
 
-# The parts that the chapter needs, a third of the whole. Fonts, too, from here.
 mathjax_path = "mathjax/startup.js"
-mathjax4_config = {
-    "loader": {
-        "load": ["input/tex-base", "[tex]/ams", "output/chtml", "a11y/assistive-mml"],
-        "paths": {"fonts": "[mathjax]/fonts"},
-    },
-    "tex": {"packages": ["base", "ams"]},
-    "options": {"enableAssistiveMml": True},
-}
+mathjax_config_path = "mathjax.js"

@@ -119,7 +119,7 @@ class Page:
         else:
             for framework in item.frameworks:
                 self.mark([framework], fold)
-                self.cells.append(new_code_cell(outputs=outputs[framework]))
+                self.cells.append(new_code_cell(item.source, outputs=outputs[framework]))
                 self.cells[-1].metadata["tags"] = ["remove-input"]
 
     def mark(self, frameworks: list[str], fold: dict | None, anchor: str = "") -> None:

@@ -45,7 +45,6 @@ class Chart {
 
     this.readout = element("p", { className: "timeline-readout", ariaLive: "polite" });
     this.canvas = element("div", { className: "timeline-chart", tabIndex: 0, role: "application" });
-    this.canvas.ariaLabel = `${words.name}. ${words.help}`;
     const button = (text, sign, act) => {
       const made = element("button", { type: "button", title: text, ariaLabel: text, textContent: sign });
       made.addEventListener("click", act);
@@ -58,11 +57,17 @@ class Chart {
       ...(copies.length ? ["compute", "copy"] : []).map((kind) =>
         element("span", { className: `timeline-key ${kind}`, textContent: words[kind] }),
       ),
-      button(words.zoom_in, "+", () => this.zoom(0.5)),
-      button(words.zoom_out, "−", () => this.zoom(2)),
-      button(words.all, "↔", () => this.show(0, this.end)),
+      element(
+        "span",
+        { className: "timeline-buttons" },
+        button(words.zoom_in, "+", () => this.zoom(0.5)),
+        button(words.zoom_out, "−", () => this.zoom(2)),
+        button(words.all, "↔", () => this.show(0, this.end)),
+      ),
     );
-    this.help = words.help + (leftOut ? ` ${fill(words.left_out, { count: leftOut })}` : "");
+    this.help = matchMedia("(hover: none)").matches ? words.help_touch : words.help;
+    this.canvas.ariaLabel = `${words.name}. ${this.help}`;
+    if (leftOut) this.help += ` ${fill(words.left_out, { count: leftOut })}`;
     this.readout.textContent = this.help;
     place.append(element("div", { className: "timeline-box" }, bar, this.canvas, this.readout));
     this.draw();
@@ -289,7 +294,11 @@ for (const script of document.querySelectorAll("script.timeline")) {
   const pictures = [...script.closest(".cell_output").querySelectorAll("img")].filter(
     (image) => image.compareDocumentPosition(script) & Node.DOCUMENT_POSITION_FOLLOWING,
   );
-  pictures.at(-1)?.classList.add("timeline-picture");
-  const charts = data.charts.filter((chart) => Object.keys(chart.lanes).length);
-  for (const chart of charts) new Chart(script.parentElement, chart, data);
+  const picture = pictures.at(-1);
+  const charts = data.charts.filter((chart) => Object.values(chart.lanes).join(""));
+  if (!picture || !charts.length) continue;
+  const place = element("div");
+  picture.after(place);
+  picture.classList.add("timeline-picture");
+  for (const chart of charts) new Chart(place, chart, data);
 }

@@ -1,0 +1,71 @@
+"""Serve the site on this machine, compressed as web servers do.
+
+python web/serve.py [FOLDER] [--port 8000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+COMPRESSED = {".css", ".html", ".ipynb", ".js", ".json", ".svg"}
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files, text compressed for those who accept it; says nothing but errors."""
+
+    def send_head(self):
+        path = Path(self.translate_path(self.path))
+        if self.path.split("?")[0].endswith("/"):
+            path /= "index.html"
+        accepted = "gzip" in self.headers.get("Accept-Encoding", "")
+        if not accepted or path.suffix not in COMPRESSED or not path.is_file():
+            return super().send_head()
+        body = gzip.compress(path.read_bytes())
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return io.BytesIO(body)
+
+    def log_request(self, code="-", size="-"):
+        pass
+
+
+def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+    """Return a server of the folder on a port of this machine; 0 takes any that is free."""
+    return ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(folder)))
+
+
+def main() -> int:
+    root = Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=root / "build/html")
+    parser.add_argument("--port", type=int, default=8000)
+    args = parser.parse_args()
+    if not (args.folder / "index.html").is_file():
+        print(f"{args.folder} has no site; `make html` builds it", file=sys.stderr)
+        return 1
+    try:
+        site = server(args.folder, args.port)
+    except OSError as error:
+        print(f"port {args.port}: {error.strerror}; choose another: make serve PORT=8001")
+        return 1
+    print(f"The book is at http://127.0.0.1:{site.server_port}/ until you press Ctrl+C")
+    try:
+        site.serve_forever()
+    except KeyboardInterrupt:
+        print()
+    finally:
+        site.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
