@@ -35,11 +35,11 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lab notebooks check stamp bench lint lock clean
+.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: $(READY)  ## Make .venv and install everything into it, once
 
@@ -79,6 +79,31 @@ stamp: $(READY)  ## Confirm that the translations match, after reading them agai
 bench: $(READY)  ## Measure the figures that the chapter promises
 	$(PY) $(BENCH_$(FRAMEWORK))
 
+WEB_PY := .venv-web/bin/python
+
+setup-web: .venv-web/ready web/node_modules/ready  ## Install what the web book needs, once
+
+.venv-web/ready: requirements/web.txt | $(UV)
+	test -x $(WEB_PY) || $(UV) venv --quiet --python '>=3.11' .venv-web
+	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(WEB_PY) $<
+	touch $@
+
+web/node_modules/ready: web/package-lock.json
+	npm ci --prefix web --no-audit --no-fund --loglevel error || { echo "make: the web book takes its JavaScript from npm; on Debian and Ubuntu: apt-get install npm"; exit 1; }
+	touch $@
+
+html: build/html/index.html  ## Build the web book from the committed notebooks, executing nothing
+
+build/html/index.html: setup-web pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml img/*.svg web/*.* web/static/* web/templates/* web/templates/*/*)
+	$(WEB_PY) web/build.py
+
+serve: html  ## Build the web book and serve it on this machine (PORT=8000)
+	$(WEB_PY) web/serve.py $(addprefix --port ,$(PORT))
+
+test-web: setup-web  ## Test the web book in Chromium, which is installed if there is none
+	$(WEB_PY) tests/web/browser.py
+	$(WEB_PY) -m pytest --quiet --confcutdir tests/web --junitxml=build/reports/web.xml tests/web
+
 lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
@@ -87,8 +112,10 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/pytorch.txt
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --group web --output-file requirements/web.txt
+	npm update --prefix web --package-lock-only
 	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build
-	rm -rf .venv .venv-* .uv build .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* .uv web/node_modules build .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
