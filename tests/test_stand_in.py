@@ -1,0 +1,188 @@
+"""CPU devices in the place of GPUs: what they are, what sees them, and that it can be undone."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+from d2l_local import devices, engine, stand_in
+from d2l_local import mxnet as d2l
+from d2l_local.process import in_new_process
+
+import pytest
+
+mx = d2l.mx
+nd, npx = mx.nd, mx.npx
+
+pytestmark = [pytest.mark.timeout(200), pytest.mark.usefixtures("machine")]
+
+REAL = (mx.context.gpu, mx.context.num_gpus)
+GPUS = [devices.GPU(i, "Tesla T4", (7, 5)) for i in range(2)]
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Make up the GPUs that MXNet can use (at first none) and 8 cores; put MXNet's names back."""
+
+    def make(*gpus):
+        monkeypatch.setattr(devices, "usable_gpus", lambda: list(gpus))
+        monkeypatch.setattr(devices, "installed_gpus", lambda: gpus)
+
+    make()
+    monkeypatch.setattr(devices, "num_cores", lambda: 8)
+    monkeypatch.setattr(devices, "_most_cpus", 0)
+    yield make
+    stand_in._install([])
+    assert (mx.gpu, mx.context.num_gpus) == REAL
+
+
+def test_gpus_are_distinct_cpu_devices_besides_the_cpu(capsys):
+    d2l.stand_in_for_gpus()
+    line = "GPUs: cpu(1), cpu(2) in place of gpu(0), gpu(1) (no NVIDIA GPU here)\n"
+    assert capsys.readouterr().out == line
+    assert [mx.gpu(), mx.gpu(1)] == [mx.cpu(1), mx.cpu(2)]
+    assert mx.cpu() not in (mx.gpu(0), mx.gpu(1))
+    assert nd.ones(2, ctx=mx.gpu(1)).context == mx.cpu(2)
+
+
+def test_every_name_sees_them():
+    d2l.stand_in_for_gpus(3)
+    for gpu in (mx.gpu, mx.context.gpu, npx.gpu, d2l.gpu, d2l.try_gpu):
+        assert [gpu(i) for i in range(3)] == [mx.cpu(1), mx.cpu(2), mx.cpu(3)]
+    for num_gpus in (mx.context.num_gpus, npx.num_gpus, d2l.num_gpus):
+        assert num_gpus() == 3
+    assert d2l.try_all_gpus() == d2l.devices(3) == [mx.cpu(1), mx.cpu(2), mx.cpu(3)]
+    assert d2l.devices(5)[3:] == [mx.cpu(0), mx.cpu(4)]  # None twice
+
+
+def test_names_that_a_reader_imported_before_mean_them_too(monkeypatch):
+    reader = types.ModuleType("reader")
+    exec("from mxnet import gpu\nfrom mxnet.context import num_gpus", vars(reader))
+    monkeypatch.setitem(sys.modules, "reader", reader)
+    with d2l.stand_in_for_gpus():
+        assert (reader.gpu(1), reader.num_gpus()) == (mx.cpu(2), 2)
+        kept = reader.gpu
+    assert (reader.gpu, reader.num_gpus) == REAL
+    assert kept(1) == REAL[0](1)
+
+
+def test_only_what_is_asked_for(capsys):
+    assert (mx.gpu, mx.context.num_gpus) == REAL  # Importing d2l_local changes nothing
+    assert mx.gpu(0).device_type == "gpu"
+    assert d2l.devices(2) == [mx.cpu(0), mx.cpu(1)]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("index", [2, -1])
+def test_more_than_exist(index):
+    d2l.stand_in_for_gpus()
+    with pytest.raises(mx.MXNetError, match=rf"there is no gpu\({index}\): cpu\(1\), cpu\(2\) are"):
+        mx.gpu(index)
+    # As old code looks for GPUs
+    found = []
+    try:
+        for i in range(16):
+            found.append(nd.array([0], ctx=mx.gpu(i)).context)
+    except mx.base.MXNetError:
+        pass
+    assert found == [mx.cpu(1), mx.cpu(2)]
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "2", True, None])
+def test_no_number(n):
+    with pytest.raises(ValueError, match="positive integer, not"):
+        d2l.stand_in_for_gpus(n)
+    assert mx.gpu is REAL[0]
+
+
+def test_restore_and_with_block():
+    stand_in = d2l.stand_in_for_gpus()
+    assert stand_in.devices == [mx.cpu(1), mx.cpu(2)]
+    stand_in.restore()
+    assert (mx.gpu, npx.gpu, mx.context.num_gpus, npx.num_gpus) == (*REAL[:1] * 2, *REAL[1:] * 2)
+    assert d2l.devices(2) == [mx.cpu(0), mx.cpu(1)]
+    stand_in.restore()  # Does no harm
+    with pytest.raises(ZeroDivisionError), d2l.stand_in_for_gpus(1) as stand_in:
+        assert mx.gpu() == mx.cpu(1)
+        raise ZeroDivisionError
+    assert mx.gpu is REAL[0]
+
+
+def test_a_cell_may_run_twice():
+    first = d2l.stand_in_for_gpus(1)
+    second = d2l.stand_in_for_gpus(2)
+    first.restore()  # Is over
+    assert mx.gpu(1) == mx.cpu(2)
+    second.restore()
+    assert (mx.gpu, mx.context.num_gpus) == REAL
+
+
+def test_enough_gpus_of_its_own(machine, capsys):
+    machine(*GPUS)
+    stand_in = d2l.stand_in_for_gpus()
+    assert capsys.readouterr().out.startswith("GPUs: gpu(0), gpu(1); there are enough here")
+    assert stand_in.devices == []
+    assert (mx.gpu, mx.context.num_gpus) == REAL
+    stand_in.restore()
+    assert mx.gpu is REAL[0]
+
+
+def test_one_gpu_of_its_own_keeps_its_place(machine, capsys):
+    machine(GPUS[0])
+    real = mx.gpu(0)
+    d2l.stand_in_for_gpus()
+    assert "cpu(1) in place of gpu(1) (besides gpu(0) here)" in capsys.readouterr().out
+    assert [mx.gpu(0), mx.gpu(1)] == d2l.devices(2) == [real, mx.cpu(1)]
+
+
+def test_a_gpu_that_mxnet_cannot_use_is_named(machine, monkeypatch, capsys):
+    h200 = devices.GPU(0, "NVIDIA H200", (9, 0))
+    monkeypatch.setattr(devices, "installed_gpus", lambda: (h200,))
+    d2l.stand_in_for_gpus()
+    assert "no code for gpu(0) NVIDIA H200" in capsys.readouterr().out
+    assert mx.gpu(0) == mx.cpu(1)
+
+
+def test_more_than_the_cores(monkeypatch):
+    monkeypatch.setattr(devices, "num_cores", lambda: 2)
+    with pytest.warns(UserWarning, match="3 CPU devices on 2 cores") as caught:
+        d2l.stand_in_for_gpus(3)
+    assert caught[0].filename == __file__
+    assert devices._most_cpus == 4  # The profiler must have room for cpu(3)
+
+
+def test_devices_that_would_deadlock_are_refused(monkeypatch):
+    report = engine.Report(deadlock=True)
+    report.add("threads", 2, "made up")
+    monkeypatch.setattr(engine, "_report", report)
+    with pytest.raises(RuntimeError, match="Restart the kernel"):
+        d2l.stand_in_for_gpus(1)  # It and the CPU are two
+    assert mx.gpu is REAL[0]
+
+
+def at_the_same_time():
+    """Work on a GPU's stand-in and on the CPU, as code for a GPU and the CPU does."""
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    d2l.stand_in_for_gpus()
+    xs = [mx.nd.ones((600, 600), ctx=device) for device in (mx.cpu(), mx.gpu(0), mx.gpu(1))]
+    mx.nd.waitall()
+    with d2l.Timeline() as timeline:
+        ys = [mx.nd.dot(x, x) for _ in range(10) for x in xs]
+        copies = [y.copyto(mx.cpu()) for y in ys]
+    return {
+        "lanes": list(timeline.lanes),
+        "overlap": timeline.overlap("cpu/0", "cpu/1"),
+        "values": sorted({float(copy.max().asscalar()) for copy in copies}),
+        "copies": [span.name for span in timeline.lanes["cpu/2"] if span.is_copy],
+    }
+
+
+def test_stand_ins_are_devices_of_their_own():
+    result = in_new_process(at_the_same_time, seconds=150)
+    assert result["lanes"] == ["cpu/0", "cpu/1", "cpu/2"]
+    assert result["overlap"] > 0.2
+    assert result["values"] == [600.0]
+    assert len(result["copies"]) == 10
