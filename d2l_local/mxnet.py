@@ -113,8 +113,9 @@ class Timeline(_timeline.Timeline):
             with open(self._path) as file:
                 events = _parse_open_trace(file.read())
         finally:
-            # Else it writes the file anew when the process ends.
-            mx.profiler.set_config(filename=os.devnull)
+            # Else it writes the file anew when the process ends. It deletes the file that it is told,
+            # which root may do even to /dev/null; of what would lie inside that there is none.
+            mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
             os.remove(self._path)
         return self._spans(
             [e for e in events if e["ph"] in "BE" and e["name"] not in self.BOOKKEEPING]
