@@ -94,7 +94,7 @@ web/node_modules/ready: web/package-lock.json
 
 html: build/html/index.html  ## Build the web book from the committed notebooks, executing nothing
 
-build/html/index.html: setup-web pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml img/*.svg web/*.* web/static/* web/templates/* web/templates/*/*)
+build/html/index.html: .venv-web/ready web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml img/*.svg web/*.* web/static/* web/templates/* web/templates/*/*)
 	$(WEB_PY) web/build.py
 
 serve: html  ## Build the web book and serve it on this machine (PORT=8000)
