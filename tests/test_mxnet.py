@@ -5,6 +5,8 @@ Run in processes of their own: what is imported first matters, and ``npx.set_np`
 
 from __future__ import annotations
 
+import re
+
 from d2l_local.process import in_new_process
 
 import numpy as np
@@ -106,11 +108,15 @@ def test_names_of_ours_and_of_d2l(result):
         "try_gpu": "d2l_local.devices",
         "engine_report": "d2l_local.engine",
         "in_new_process": "d2l_local.process",
-        "Accumulator": "d2l.mxnet",
-        "Animator": "d2l.mxnet",
+        "Residual": "d2l_local.resnet",
+        "stand_in_for_gpus": "d2l_local.stand_in",
+        "Accumulator": "d2l_local.training",
+        "Animator": "d2l_local.training",
+        "split_batch": "d2l_local.training",
+        "train_ch13": "d2l_local.training",
         "Timer": "d2l.mxnet",
-        "split_batch": "d2l.mxnet",
-        "train_ch13": "d2l.mxnet",
+        "sgd": "d2l.mxnet",
+        "squared_loss": "d2l.mxnet",
     }.items() <= result["home"].items()
 
 
@@ -187,6 +193,11 @@ def waiting():
     result["y"] = y.asnumpy().tolist()
 
     printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), d2l.benchmark("took %.4f s"):
+        mx.nd.Custom(x, op_type="slow")
+    result["printed in a format"] = printed.getvalue()
+
+    printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed), d2l.Benchmark("failing"):
             mx.nd.random.normal(0, -1, shape=(3, 3))  # A negative scale: fails while running
@@ -202,6 +213,8 @@ def test_benchmark_and_measure_wait_for_mxnet():
     assert result["seconds"] >= 0.2
     assert result["printed"] == f"slow: {result['seconds']:.4f} sec\n"
     assert result["ran for measure"] == 3
+    took = re.fullmatch(r"took (\d+\.\d{4}) s\n", result["printed in a format"])
+    assert float(took[1]) >= 0.2
     assert len(result["samples"]) == 2 and min(result["samples"]) >= 0.2
     assert result["y"] == [[1, 1], [1, 1]]
     assert "scale parameter" in result["error"]
