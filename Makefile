@@ -35,7 +35,7 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web
+.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -63,6 +63,9 @@ run: $(READY)  ## Execute every notebook in every language; copies go to build/
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
 	$(PY) -m pytest --quiet --junitxml=build/reports/package.xml $(TESTS_$(FRAMEWORK))
 	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
+
+test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy
+	$(PY) tests/matrix.py $(OPTIONS)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)
