@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from d2l_local import gpus, install
@@ -42,7 +43,8 @@ def examine(seconds: float = SECONDS) -> dict:
 
     A part that cannot be examined is a dictionary with an ``error``.
     """
-    nvidia, mxnet, data = (_ask(part, seconds) for part in ("nvidia", "mxnet", "data"))
+    with ThreadPoolExecutor() as pool:
+        nvidia, mxnet, data = pool.map(lambda part: _ask(part, seconds), QUESTIONS)
     facts = {
         "python": {"version": platform.python_version(), "executable": sys.executable},
         "packages": {name: install.version(name) for name in ("numpy", "d2l", *install.WHEELS)},
@@ -155,10 +157,10 @@ def _ask(question: str, seconds: float) -> dict:
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    try:
-        return json.loads(output.splitlines()[-1])
-    except (IndexError, ValueError):
-        return {"error": _last_words(process.returncode, errors)}
+    with contextlib.suppress(IndexError, ValueError):  # It ended without an answer
+        if process.returncode == 0:
+            return json.loads(output.splitlines()[-1])
+    return {"error": _last_words(process.returncode, errors)}
 
 
 def _last_words(code: int, errors: str) -> str:
@@ -260,11 +262,8 @@ def _nvidia_rows(nvidia: dict, mxnet: dict, gpu_build: bool) -> Iterator[tuple[s
     driver, libraries = nvidia["driver"], nvidia["cuda_libraries"]
     yield "driver", "NVIDIA {version}, for CUDA {cuda}".format(**driver) if driver else "none"
     for gpu in nvidia["gpus"]:
-        use = _use(gpu, mxnet, gpu_build)
-        yield (
-            "gpu({index})",
-            "{name}, compute capability {compute_capability}: ".format(**gpu) + use,
-        )
+        described = "{name}, compute capability {compute_capability}".format(**gpu)
+        yield f"gpu({gpu['index']})", f"{described}: {_use(gpu, mxnet, gpu_build)}"
     if not nvidia["gpus"]:
         yield "GPUs", "none"
     if not gpu_build:

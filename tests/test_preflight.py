@@ -1,0 +1,428 @@
+"""``python -m d2l_local`` on machines where all is well, and on those where something is amiss.
+
+Each runs in a process of its own, as a reader would start it; what is broken is really broken.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+from d2l_local import gpus, install, preflight
+
+import psutil
+import pytest
+from settings import NOTHING_SET
+
+pytestmark = pytest.mark.timeout(200)
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments, python=sys.executable, cwd=ROOT, code=None, **environment):
+    """Run the preflight, or ``code``, with nothing set but ``environment``."""
+    start = ["-c", code] if code else ["-m", "d2l_local"]
+    hidden = {*NOTHING_SET, "D2L_DATA", "MXNET_HOME"}
+    kept = {key: value for key, value in os.environ.items() if key not in hidden}
+    return subprocess.run(
+        [str(python), *start, *arguments],
+        cwd=cwd,
+        env={**kept, **{key: str(value) for key, value in environment.items()}},
+        capture_output=True,
+        text=True,
+        timeout=150,
+    )
+
+
+def verdict(done) -> tuple[str, str]:
+    """The last line of a table: the verdict, and what to type."""
+    text, _, command = done.stdout.splitlines()[-1].rpartition(". Type: ")
+    return text, command
+
+
+def rows(done) -> dict[str, str]:
+    return dict(line.split("  ", 1) for line in done.stdout.splitlines() if "  " in line)
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """Return a function that makes an mxnet of some code, and the folder for PYTHONPATH."""
+
+    def make(code):
+        (tmp_path / "mxnet").mkdir()
+        (tmp_path / "mxnet" / "__init__.py").write_text(code)
+        return tmp_path
+
+    return make
+
+
+def distribution(folder, name, version="1.9.1"):
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+# --- All is well ----------------------------------------------------------------------------------
+
+
+def test_a_machine_on_which_the_chapter_runs():
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = rows(done)
+    assert list(table)[:4] == ["Python", "NumPy", "MXNet", "d2l"]
+    assert {"driver", "CUDA libraries", "BLAS kernel", "cores", "memory", "data set"} <= set(table)
+    assert sys.executable in table["Python"]
+    assert "1.9.1" in table["MXNet"]
+    text, command = verdict(done)
+    assert text.startswith("Ready: MXNet computes on ")
+    assert command == install.read()
+    # In columns
+    assert (
+        len(
+            {
+                line.index(value.strip())
+                for line, value in zip(done.stdout.splitlines(), table.values())
+            }
+        )
+        == 1
+    )
+
+
+def test_json_holds_all_of_it():
+    done = run("--json")
+    assert done.returncode == 0
+    facts = json.loads(done.stdout)
+    assert facts["ready"] is True
+    assert facts["python"]["executable"] == sys.executable
+    assert facts["packages"]["d2l"] == "1.0.3"
+    assert facts["mxnet"]["threads_per_device"] == 1
+    assert len(facts["mxnet"]["devices"]) >= 2
+    assert facts["cores"] == len(os.sched_getaffinity(0))
+    physical = psutil.virtual_memory().total / 2**30
+    assert 0 < facts["memory"]["available_gib"] <= facts["memory"]["total_gib"] <= physical + 0.1
+    libraries = facts["nvidia"]["cuda_libraries"]
+    assert len(libraries["found"]) + len(libraries["missing"]) == len(gpus.CUDA_LIBRARIES)
+    assert facts["verdict"] and facts["command"]
+
+
+def test_settings_of_the_reader_count():
+    facts = json.loads(run("--json", MXNET_CPU_TEMP_COPY=7, OPENBLAS_CORETYPE="Prescott").stdout)
+    assert facts["mxnet"]["scratch_copies"] == 7
+    assert facts["mxnet"]["blas_kernel"] == "Prescott"
+
+
+# --- No MXNet -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def empty_python(tmp_path_factory):
+    """Return a Python without a single package."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder, with_pip=False, symlinks=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Return a folder with a copy of the package and nothing else."""
+    shutil.copytree(ROOT / "d2l_local", tmp_path / "here" / "d2l_local")
+    return tmp_path / "here"
+
+
+def test_a_python_without_packages_in_the_repository(empty_python, copy):
+    for file in ("Makefile", "environment.yml"):
+        (copy / file).touch()
+    done = run(python=empty_python, cwd=copy)
+    assert done.returncode == 1
+    table = rows(done)
+    for name in ("NumPy", "MXNet", "d2l"):
+        assert table[name].strip() == "not installed"
+    assert "GiB" in table["memory"] and table["driver"]
+    text, command = verdict(done)
+    assert text.startswith("Not ready: MXNet does not run: ")
+    assert command == "make setup"
+    assert json.loads(run("--json", python=empty_python, cwd=copy).stdout)["ready"] is False
+
+
+def test_the_wrong_python_is_sent_to_the_right_one(empty_python, copy, tmp_path):
+    for file in ("Makefile", "environment.yml", ".venv/ready-mxnet"):
+        (copy / file).parent.mkdir(exist_ok=True)
+        (copy / file).touch()
+    done = run(python=empty_python, cwd=copy)
+    assert done.returncode == 1
+    assert verdict(done)[1] == ".venv/bin/python -m d2l_local"
+    done = run(python=empty_python, cwd=tmp_path, PYTHONPATH=copy)
+    assert verdict(done)[1] == "here/.venv/bin/python -m d2l_local"
+
+
+def test_a_broken_environment_of_the_repository_is_made_anew(copy):
+    for file in ("Makefile", "environment.yml"):
+        (copy / file).touch()
+    venv.create(copy / ".venv", with_pip=False, symlinks=True)
+    (copy / ".venv" / "ready-mxnet").touch()
+    done = run(python=copy / ".venv" / "bin" / "python", cwd=copy)
+    assert verdict(done)[1] == "rm -rf .venv && make setup"
+
+
+def test_without_the_repository_pip_installs_what_is_missing(empty_python, copy):
+    command = shlex.split(verdict(run(python=empty_python, cwd=copy))[1])
+    assert {"install", "--no-deps", "d2l==1.0.3", "mxnet==1.9.1"} <= set(command)
+    assert str(empty_python) in command
+
+
+def test_mxnet_alone_is_missing(broken):
+    folder = broken("raise ModuleNotFoundError(\"No module named 'mxnet'\", name='mxnet')")
+    done = run(PYTHONPATH=folder)
+    assert done.returncode == 1
+    assert f"MXNet is not installed in this Python, {sys.executable}" in verdict(done)[0]
+    assert rows(done)["NumPy"].strip() != "not installed"
+
+
+# --- MXNet that does not work ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise AttributeError('no attribute Prescott')", "AttributeError: no attribute Prescott"),
+        ("import os; os.abort()", "signal SIGABRT"),
+        ("import sys; sys.exit('enough')", "exit code 1: enough"),
+        ("import os; print('{}'); os._exit(3)", "exit code 3"),
+        ("import sys; sys.exit(0)", "exit code 0: it said nothing"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("raise OSError('libfoo.so.3: cannot open')", "libfoo.so.3: cannot open"),
+    ],
+)
+def test_mxnet_that_cannot_be_imported(code, reason, broken):
+    done = run(PYTHONPATH=broken(code))
+    assert done.returncode == 1
+    text, command = verdict(done)
+    assert text.startswith("Not ready: MXNet does not run: ") and reason in text
+    assert command
+    assert done.stderr == ""
+
+
+def test_mxnet_that_hangs_is_ended_with_its_children(broken, tmp_path):
+    folder = broken(
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
+        f"open({str(tmp_path / 'pids')!r}, 'w').write(f'{{child.pid}}')\n"
+        "time.sleep(1000)\n"
+    )
+    code = "import sys; from d2l_local import preflight; sys.exit(preflight.main([], seconds=10))"
+    start = time.monotonic()
+    done = run(code=code, PYTHONPATH=folder)
+    assert time.monotonic() - start < 100
+    assert done.returncode == 1
+    assert "MXNet does not run: no answer within 10 seconds" in verdict(done)[0]
+    child = int((tmp_path / "pids").read_text())
+    for _ in range(100):
+        if not psutil.pid_exists(child):
+            break
+        time.sleep(0.1)
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie"
+
+
+def test_an_answer_counts_whatever_is_printed_before_it(broken):
+    folder = broken("print('{\"error\": 1}')\nraise ValueError('the reason')")
+    facts = json.loads(run("--json", PYTHONPATH=folder).stdout)
+    assert facts["mxnet"]["error"] == "ValueError: the reason"
+
+
+def test_both_builds(tmp_path):
+    for name in install.WHEELS:
+        distribution(tmp_path, name)
+    done = run(PYTHONPATH=tmp_path)
+    assert done.returncode == 1
+    assert "CPU build (mxnet) and 1.9.1, GPU build" in rows(done)["MXNet"]
+    text, command = verdict(done)
+    assert "both mxnet and mxnet-cu112 are installed" in text
+    assert "uninstall" in command and "install" in command.partition("&&")[2]
+
+
+# --- GPUs -----------------------------------------------------------------------------------------
+
+DRIVER = """
+#include <string.h>
+#include <unistd.h>
+static const int capability[] = {%s};
+int cuInit(unsigned flags) { return %s; }
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+int cuDeviceGetCount(int *count) { *count = sizeof capability / sizeof *capability; return 0; }
+int cuDeviceGet(int *device, int index) { *device = index; return 0; }
+int cuDeviceGetName(char *name, int size, int device) { strcpy(name, "NVIDIA H200"); return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    *value = attribute == 75 ? capability[device] / 10 : capability[device] %% 10;
+    return 0;
+}
+"""
+MANAGEMENT = """
+#include <string.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlSystemGetDriverVersion(char *version, unsigned size) {
+    strcpy(version, "580.159.03");
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def driver(tmp_path):
+    """Return a function that builds a driver for made-up GPUs and gives the folder with it."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        pytest.skip("no C compiler to build a driver with")
+
+    def build(*capabilities, cuinit="0"):
+        sources = {"libcuda": DRIVER % (", ".join(map(str, capabilities)), cuinit)}
+        sources["libnvidia-ml"] = MANAGEMENT
+        for library, source in sources.items():
+            (tmp_path / f"{library}.c").write_text(source)
+            command = [compiler, "-shared", "-fPIC", "-o", tmp_path / f"{library}.so.1"]
+            subprocess.run([*command, tmp_path / f"{library}.c"], check=True)
+        return tmp_path
+
+    return build
+
+
+def test_gpus_and_their_driver(driver):
+    done = run(LD_LIBRARY_PATH=driver(90, 75))
+    assert done.returncode == 0  # On CPU devices
+    table = rows(done)
+    assert table["driver"].strip() == "NVIDIA 580.159.03, for CUDA 13.0"
+    assert "NVIDIA H200, compute capability 9.0: not used" in table["gpu(0)"]
+    assert "code for 5.0 to 8.9; the README names newer builds" in table["gpu(0)"]
+    assert "compute capability 7.5: idle with the CPU build" in table["gpu(1)"]
+    command = shlex.split(table["gpu(1)"].partition("type: ")[2])
+    assert "mxnet-cu112==1.9.1" in command or "environment.yml" in command[-1]
+
+
+def test_a_driver_that_shows_no_gpu(driver):
+    facts = json.loads(run("--json", LD_LIBRARY_PATH=driver(90, cuinit="100")).stdout)
+    assert facts["nvidia"]["driver"] == {"version": "580.159.03", "cuda": "13.0"}
+    assert facts["nvidia"]["gpus"] == []
+
+
+def test_a_driver_that_crashes_or_hangs(driver):
+    done = run(LD_LIBRARY_PATH=driver(90, cuinit="*(volatile int *)0"))
+    assert done.returncode == 0  # The CPU build asks no driver
+    assert "cannot be asked: its process ended with signal SIGSEGV" in rows(done)["driver"]
+    code = "import sys; from d2l_local import preflight; sys.exit(preflight.main([], seconds=20))"
+    done = run(code=code, LD_LIBRARY_PATH=driver(90, cuinit="sleep(1000)"))
+    assert "cannot be asked: no answer within 20 seconds" in rows(done)["driver"]
+
+
+@pytest.fixture
+def facts(monkeypatch):
+    """Return a function that gives the facts of a machine with these GPUs and CUDA libraries."""
+
+    def make(*capabilities, build="GPU", usable=(), missing=()):
+        listed = [
+            {"index": i, "name": "Made up", "compute_capability": c, "supported": c < "9"}
+            for i, c in enumerate(capabilities)
+        ]
+        names = [name for name, _ in gpus.CUDA_LIBRARIES]
+        wheel = {"CPU": "mxnet", "GPU": "mxnet-cu112"}[build]
+        return {
+            "python": {"version": "3.11.7", "executable": "python"},
+            "packages": {"numpy": "2.4.6", "d2l": None, "mxnet": None, "mxnet-cu112": None}
+            | {wheel: "1.9.1"},
+            "mxnet": {"blas_kernel": "Zen", "threads_per_device": 1, "usable_gpus": list(usable)},
+            "nvidia": {
+                "driver": {"version": "535.1", "cuda": "12.2"},
+                "gpus": listed,
+                "cuda_libraries": {
+                    "found": [name for name in names if name not in missing],
+                    "missing": list(missing),
+                },
+            },
+            "cores": 4,
+            "memory": {"total_gib": 8.0, "available_gib": None},
+            "data": {"available": "Fashion-MNIST in ~/x"},
+            **{"ready": True, "verdict": "all is well", "command": "make lab"},
+        }
+
+    return make
+
+
+def test_gpus_that_are_used(facts):
+    text = preflight.table(facts("7.5", "9.0", usable=[0]))
+    assert "gpu(0)          Made up, compute capability 7.5: used\n" in text
+    assert "compute capability 9.0: not used, because MXNet's wheel has code for 5.0 to" in text
+    assert "CUDA libraries  all 10 found\n" in text
+    assert "MXNet           1.9.1, GPU build (mxnet-cu112)\n" in text
+    assert text.endswith("\n\nReady: all is well. Type: make lab")
+
+
+def test_missing_cuda_libraries_are_all_named(facts):
+    missing = ["libcudart.so.11.0", "libcudnn.so.8"]
+    text = preflight.table(facts("8.0", missing=missing))
+    assert "CUDA libraries  missing: libcudart.so.11.0, libcudnn.so.8\n" in text
+    assert "compute capability 8.0: not used, MXNet does not run" in text
+
+
+def test_the_gpu_build_without_a_driver_says_how_to_get_the_other(broken):
+    folder = broken("raise OSError('libcuda.so.1: cannot open shared object file')")
+    distribution(folder, "mxnet-cu112")
+    text, command = verdict(run(PYTHONPATH=folder))
+    assert "needs an NVIDIA driver, and this machine has none" in text
+    assert "mxnet==1.9.1" in command or "environment-cpu.yml" in command
+
+
+# --- Data, memory, Python -------------------------------------------------------------------------
+
+
+def test_data_folder_that_is_none(tmp_path):
+    done = run(D2L_DATA=tmp_path / "none")
+    assert done.returncode == 1
+    text, command = verdict(done)
+    assert "which is not a folder" in text and str(tmp_path / "none") in text
+    assert command == "unset D2L_DATA"
+    assert "which is not a folder" in rows(done)["data set"]
+
+
+def test_data_are_not_fetched(tmp_path):
+    done = run(MXNET_HOME=tmp_path, TMPDIR=tmp_path)
+    assert done.returncode == 0
+    assert "not here yet" in rows(done)["data set"]
+    assert not list(tmp_path.rglob("*.gz"))
+
+
+def test_a_container_s_limit_is_the_memory(monkeypatch):
+    class File(str):
+        def read_text(self):
+            return {"/sys/fs/cgroup/memory.max": "3221225472\n"}.get(self, "1073741824\n")
+
+    monkeypatch.setattr(preflight, "Path", File)
+    assert preflight._memory() == {"total_gib": 3.0, "available_gib": 2.0}
+
+
+def test_a_python_that_is_too_old():
+    """The first file compiles there, and says so before any other is read."""
+    source = (ROOT / "d2l_local" / "__main__.py").read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 4))
+    ast.parse((ROOT / "d2l_local" / "__init__.py").read_text(), feature_version=(3, 4))
+    code = (
+        "import sys; sys.version_info = (3, 8, 10, 'final', 0)\n"
+        "import runpy; runpy.run_module('d2l_local', run_name='__main__')"
+    )
+    done = run(code=code)
+    assert done.returncode == 1 and done.stdout == ""
+    assert f"needs Python 3.9 to 3.13, and {sys.executable} is Python 3.8." in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_python_that_is_too_new_is_named(monkeypatch):
+    facts = {"mxnet": {"error": "the reason"}, "nvidia": {}, "data": {}}
+    assert "known to run" not in next(preflight._problems(facts))[0]
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0))
+    assert "It is known to run on Python 3.9 to 3.13" in next(preflight._problems(facts))[0]
