@@ -9,8 +9,8 @@ import re
 
 from d2l_local.process import in_new_process
 
-import numpy as np
 import pytest
+import small_data
 from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
@@ -21,18 +21,7 @@ NUM_TRAIN, NUM_TEST = 70, 20
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
     """Return a folder with a small data set in the format of Fashion-MNIST."""
-    folder = tmp_path_factory.mktemp("images")
-    rng = np.random.RandomState(0)
-    for part, n in (("train", NUM_TRAIN), ("t10k", NUM_TEST)):
-        pixels = rng.randint(0, 256, (n, 28, 28)).astype(np.uint8)
-        for kind, array in (
-            ("images-idx3", pixels),
-            ("labels-idx1", (np.arange(n) % 10).astype(np.uint8)),
-        ):
-            sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-            header = bytes([0, 0, 8, array.ndim]) + sizes
-            (folder / f"{part}-{kind}-ubyte").write_bytes(header + array.tobytes())
-    return folder
+    return small_data.write(tmp_path_factory.mktemp("images"), NUM_TRAIN, NUM_TEST)
 
 
 def drop_in():
