@@ -34,7 +34,7 @@ LINK = re.compile(r"(?<!!)(\[[^\]]*\]\()([^):\s#]+)(\))")
 VENDOR = {
     **{
         f"mathjax/{part}.js": f"mathjax/{part}.js"
-        for part in "startup core input/tex-base output/chtml a11y/assistive-mml".split()
+        for part in ["startup", "core", "input/tex-base", "output/chtml", "a11y/assistive-mml"]
     },
     "mathjax/input/tex/extensions": "mathjax/input/tex/extensions",
     "@mathjax/mathjax-newcm-font/chtml.js": "mathjax/fonts/mathjax-newcm-font/chtml.js",
@@ -43,10 +43,10 @@ VENDOR = {
     "uplot/dist/uPlot.min.css": "uplot/uPlot.css",
 }
 # The theme's icons; as style sheets, because the theme's own script for them is 1.5 MB.
-ICONS = (
-    "angle-left angle-right arrow-up bars chevron-down circle-half-stroke list magnifying-glass "
-    "magnifying-glass-minus magnifying-glass-plus maximize moon sun"
-).split()
+ICONS = {
+    *("angle-left", "angle-right", "arrow-up", "bars", "circle-half-stroke", "list"),
+    *("magnifying-glass", "moon", "sun"),
+}
 
 
 class BuildError(Exception):
@@ -133,13 +133,18 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
     return "\n".join(parts)
 
 
+def find_image(folder: Path, name: str) -> Path:
+    image = (folder / name).resolve()
+    if not image.is_file():
+        raise BuildError(f"{folder}: a notebook shows {name}, and there is no such image")
+    return image
+
+
 def take_images(source: str, folder: Path, target: Path) -> str:
     """Copy the images that some prose shows into ``target``; return the prose with their places."""
 
     def take(found):
-        image = (folder / found[2]).resolve()
-        if not image.is_file():
-            raise BuildError(f"{folder}: there is no image {found[2]}")
+        image = find_image(folder, found[2])
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(image, target / image.name)
         return f"{found[1]}{target.name}/{image.name}{found[3]}"
@@ -154,7 +159,7 @@ def standalone(book: Book, framework: str, lang: str, name: str, notebook) -> st
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for found in list(IMAGE.finditer(cell.source)):
-                image = (folder / found[2]).resolve()
+                image = find_image(folder, found[2])
                 kind = mimetypes.guess_type(image.name)[0]
                 data = base64.b64encode(image.read_bytes()).decode()
                 cell.setdefault("attachments", {})[image.name] = {kind: data}
@@ -282,7 +287,7 @@ def write_vendor(target: Path) -> None:
         else:
             shutil.copyfile(modules / source, path)
     rules = []
-    for icon in ICONS:
+    for icon in sorted(ICONS):
         svg = (modules / f"@fortawesome/fontawesome-free/svgs/solid/{icon}.svg").read_text()
         svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
         data = base64.b64encode(svg.encode()).decode()
@@ -297,24 +302,31 @@ def build(root: Path, out: Path) -> None:
     for folder in (work, new):
         shutil.rmtree(folder, ignore_errors=True)
     write_vendor(work / "vendor")
-    for lang in book.languages:
-        source = work / lang
-        source.mkdir(parents=True)
-        write_sources(book, lang, source)
-        command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-        command += ["-c", WEB, "-d", work / "doctrees" / lang, source, new / lang]
-        if subprocess.run(command, env={**os.environ, "BOOK": str(source)}).returncode:
-            raise BuildError(f"Sphinx could not build the pages of {source}; it said why above")
-    entrance(book, new)
-    shutil.rmtree(new / "jupyter_execute", ignore_errors=True)
-    for needless in [*new.rglob("*.map"), *new.rglob("fontawesome.js")]:
-        needless.unlink()
-    shutil.rmtree(out, ignore_errors=True)
-    new.rename(out)
+    try:
+        for lang in book.languages:
+            source = work / lang
+            source.mkdir(parents=True)
+            write_sources(book, lang, source)
+            run_sphinx(source, new / lang)
+        write_entrance(book, new)
+        for needless in [*new.rglob("*.map"), *new.rglob("fontawesome.js")]:
+            needless.unlink()
+        shutil.rmtree(new / "jupyter_execute", ignore_errors=True)
+        shutil.rmtree(out, ignore_errors=True)
+        new.rename(out)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
     print(f"{out}: {', '.join(book.languages)}")
 
 
-def entrance(book: Book, out: Path) -> None:
+def run_sphinx(source: Path, target: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
+    command += ["-c", WEB, "-d", source.with_name(f"{source.name}-doctrees"), source, target]
+    if subprocess.run(command, env={**os.environ, "BOOK": str(source)}).returncode:
+        raise BuildError(f"Sphinx could not build the pages of {source}; it said why above")
+
+
+def write_entrance(book: Book, out: Path) -> None:
     """Write the page before the languages, which goes on to the one that the reader chose."""
     languages = [
         {

@@ -147,6 +147,7 @@ def page(notebooks: dict, head: str) -> tuple:
         one = items(notebook, framework)
         merged = merge(merged, one) if merged else one
     result = Page(list(notebooks))
+    result.mark(result.frameworks, None, "title")
     result.cells.append(new_markdown_cell(f"# {title(notebooks)}\n\n{head}"))
     result.add(merged)
     return new_notebook(

@@ -113,7 +113,7 @@ def two(framework, words):
         code(
             "solution-1_1", f"# @title x\nwhy_{framework}()", printed("because"), tags=["solution"]
         ),
-        prose("solution-2", words["solution"].format(2, framework)),
+        prose(f"solution-2-{framework}", words["solution"].format(2, framework)),
         code("solution-2_1", "then()", printed("so"), tags=["solution"]),
     ]
 

@@ -1,0 +1,324 @@
+"""What is in the built pages: all of the notebooks, links that lead somewhere, nothing foreign."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT, run_build
+from sample import HARDWARE, WORDS, write_book
+
+LANGUAGES = ("en", "zh")
+LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "video": "src"}
+
+
+class Reader(HTMLParser):
+    """Collects of a page: identifiers, links, what is loaded, the language, title and text."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.labels: list[str] = []
+        self.lang = self.title = self.text = self.code = ""
+        self.open: list[str] = []
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.open.append(tag)
+        for name in ("aria-label", "title", "placeholder", "data-tooltip"):
+            self.labels += [values[name]] if values.get(name) else []
+        if tag == "html":
+            self.lang = values.get("lang", "")
+        if values.get("id"):
+            self.ids.append(values["id"])
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        if tag == "link":
+            alternate = values.get("rel") in ("alternate", "next", "prev", "index", "search")
+            (self.links if alternate else self.loaded).append(values["href"])
+        if values.get(LOADED.get(tag)):
+            self.loaded.append(values[LOADED[tag]])
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if "title" in self.open:
+            self.title += data
+        elif not {"script", "style"} & set(self.open):
+            self.text += data
+            if "pre" in self.open:
+                self.code += data
+
+
+@pytest.fixture(scope="module", params=["chapter", "sample"])
+def site(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def read(site):
+    return {page: Reader(site.folder / page) for page in [*site.pages(), "index.html"]}
+
+
+# --- Links ----------------------------------------------------------------------------------------
+
+
+def test_every_link_and_anchor_leads_somewhere(site, read):
+    broken = []
+    for page, reader in read.items():
+        for link in {*reader.links, *reader.loaded}:
+            parts = urlsplit(link)
+            if parts.scheme or link.startswith("data:"):
+                continue
+            path = (site.folder / page).parent / unquote(parts.path)
+            path = path.resolve() if parts.path else site.folder / page
+            if not path.is_file():
+                broken.append(f"{page}: {link}")
+            elif parts.fragment and path.suffix == ".html":
+                ids = read[path.relative_to(site.folder.resolve()).as_posix()].ids
+                if unquote(parts.fragment) not in ids:
+                    broken.append(f"{page}: {link}")
+    assert not broken
+
+
+def test_nothing_is_loaded_from_elsewhere(site, read):
+    foreign = [x for r in read.values() for x in r.loaded if urlsplit(x).netloc]
+    assert not foreign
+    for style in site.folder.rglob("*.css"):
+        assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", style.read_text("utf-8"))
+
+
+def test_identifiers_are_unique(read):
+    for page, reader in read.items():
+        assert [x for x in reader.ids if reader.ids.count(x) > 1] == [], page
+
+
+def test_other_addresses_are_the_project_s(read):
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    repository = re.search(r'^Repository = "(.*)"', project, re.MULTILINE)[1]
+    slug = repository.removeprefix("https://github.com/")
+    colab = {x for r in read.values() for x in r.links if "colab.research" in x}
+    assert colab
+    for link in colab:
+        found = re.fullmatch(
+            rf"https://colab\.research\.google\.com/github/{slug}/blob/main/(.*)", link
+        )
+        assert found and found[1].startswith("chapters/")
+    assert any(repository in reader.links for reader in read.values())
+
+
+# --- Languages ------------------------------------------------------------------------------------
+
+
+def test_both_languages_have_the_same_pages(site):
+    pages = [{p.split("/")[1] for p in site.pages() if p.startswith(lang)} for lang in LANGUAGES]
+    assert pages[0] == pages[1] >= {"index.html", "status.html", "search.html"}
+
+
+def test_pages_are_in_their_language(read):
+    for page, reader in read.items():
+        if page == "index.html":
+            continue
+        assert reader.lang == {"en": "en", "zh": "zh-CN"}[page[:2]], page
+        assert bool(re.search("[\u4e00-\u9fff]", reader.title)) == page.startswith("zh"), page
+
+
+def test_headings_have_the_same_names_in_both_languages(read):
+    for page, reader in read.items():
+        if page.startswith("en/"):
+            twin = read[page.replace("en/", "zh/")]
+            assert reader.ids == twin.ids, page
+
+
+def test_buttons_and_fields_speak_the_page_s_language(read):
+    found = {
+        label
+        for page, reader in read.items()
+        if page.startswith("zh/")
+        for label in reader.labels
+        if not re.search("[\u4e00-\u9fff]", label)
+    }
+    assert not found
+
+
+def test_labels_are_complete():
+    labels = yaml.safe_load((ROOT / "web/labels.yml").read_text("utf-8"))
+
+    def keys(value, path=""):
+        if isinstance(value, dict):
+            return {k for name, inner in value.items() for k in keys(inner, f"{path}/{name}")}
+        fields = re.findall(r"\{\w+\}", value) if isinstance(value, str) else [len(value)]
+        return {(path, *sorted(map(str, fields)))}
+
+    assert len({frozenset(keys(words)) for words in labels.values()}) == 1
+
+
+# --- Contents -------------------------------------------------------------------------------------
+
+
+def notebooks(root: Path, lang: str):
+    for path in sorted(root.glob(f"chapters/*/{lang}/*.ipynb")):
+        yield path, nbformat.read(path, as_version=4)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("book", ["chapter", "sample"])
+def test_pages_hold_all_code_and_printed_outputs(book, lang, request):
+    site = request.getfixturevalue(book)
+    root = ROOT if book == "chapter" else request.getfixturevalue("sample_root")
+    count = 0
+    for path, notebook in notebooks(root, lang):
+        text = Reader(site.folder / lang / f"{path.stem}.html").text
+        squeezed = re.sub(r"\s+", "", text)
+        for cell in notebook.cells:
+            if cell.cell_type != "code" or cell.id == "setup":
+                continue
+            source = re.sub(r"^# @title .*\n", "", cell.source)
+            parts = [source, *(o.text for o in cell.outputs if o.output_type == "stream")]
+            for part in parts:
+                assert re.sub(r"\s+", "", part) in squeezed, f"{path.stem}/{cell.id}"
+                count += 1
+    assert count > 5
+
+
+def test_figures_are_there(chapter):
+    for path, notebook in notebooks(ROOT, "en"):
+        loaded = Reader(chapter.folder / f"en/{path.stem}.html").loaded
+        prose = "".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+        for image in re.findall(r"!\[.*?\]\(.*?([\w-]+\.svg)\)", prose):
+            assert f"_images/{image}" in loaded
+
+
+def test_pictures_of_results_are_there(chapter):
+    for path, notebook in notebooks(ROOT, "en"):
+        pictures = [
+            output for c in notebook.cells for output in c.get("outputs", [])
+            if "image/png" in output.get("data", {})
+        ]  # fmt: skip
+        loaded = Reader(chapter.folder / f"en/{path.stem}.html").loaded
+        assert sum(x.endswith(".png") for x in loaded) >= len(
+            {o.data["image/png"] for o in pictures}
+        )
+
+
+def test_sections_follow_the_order_of_the_index(chapter):
+    links = Reader(chapter.folder / "en/index.html").links
+    order = list(dict.fromkeys(x for x in links if re.fullmatch(r"[a-z-]+\.html", x)))
+    assert order.index("hybridize.html") < order.index("auto-parallelism.html")
+    assert order.index("auto-parallelism.html") < order.index("parameterserver.html")
+    assert order[-1] == "status.html"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_status_lists_every_notebook(chapter, lang):
+    text = re.sub(r"\s+", " ", Reader(chapter.folder / lang / "status.html").text)
+    found = list(notebooks(ROOT, lang))
+    assert text.count(found[0][1].metadata.d2l_local.date) >= len(found)
+    for _, notebook in found:
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert f"/{len(code)}" in text
+        assert notebook.metadata.d2l_local["versions"]["numpy"] in text
+
+
+def test_status_says_what_was_skipped_and_why(sample):
+    text = re.sub(r"\s+", " ", Reader(sample.folder / "en/status.html").text)
+    assert "Two Devices MXNet console_1 this cell needs 2 GPUs" in text
+    assert "Servers MXNet box_1 It was not executed" in text
+    assert "console_1" not in text.replace("MXNet console_1", "")  # Not skipped with PyTorch
+    for machine in HARDWARE.values():
+        assert machine in text
+    assert "跳过" in Reader(sample.folder / "zh/status.html").text
+
+
+def test_stamps_stand_at_the_top(sample, chapter):
+    text = Reader(sample.folder / "en/two.html").text
+    for machine in HARDWARE.values():
+        assert text.index(machine) < text.index(WORDS["en"]["intro"][:20])
+    text = Reader(chapter.folder / "zh/index.html").text
+    assert "2核x86-64、AVX-512" in text or "核x86-64" in text
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_downloads_stand_alone(sample, sample_root, lang):
+    for path, notebook in notebooks(sample_root, lang):
+        framework = path.parent.parent.name
+        got = nbformat.read(
+            sample.folder / lang / "notebooks" / framework / path.name, as_version=4
+        )
+        nbformat.validate(got)
+        assert [c.source for c in got.cells if c.cell_type == "code"] == [
+            c.source for c in notebook.cells if c.cell_type == "code"
+        ]
+        for cell in got.cells:
+            for link in re.findall(r"\]\(([^)]*)\)", cell.source):
+                assert link.startswith(("https://", "attachment:", "#")), link
+                if link.startswith("attachment:"):
+                    [[kind, data]] = cell.attachments[link.removeprefix("attachment:")].items()
+                    assert kind == "image/svg+xml" and data
+
+
+# --- Errors ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def book(tmp_path):
+    write_book(tmp_path / "book")
+    return tmp_path / "book"
+
+
+def spoil_image(book):
+    (book / "img/box-zh.svg").unlink()
+    return "shows ../../../img/box-zh.svg, and there is no such image"
+
+
+def spoil_notebooks(book):
+    for framework in ("mxnet", "pytorch"):
+        shutil.rmtree(book / "chapters" / framework)
+    return "no notebooks"
+
+
+def spoil_index(book):
+    for path in book.glob("chapters/*/en/index.ipynb"):
+        path.unlink()
+    return "no index.ipynb in chapters/*/en"
+
+
+def spoil_language(book):
+    shutil.copytree(book / "chapters/mxnet/en", book / "chapters/mxnet/ja")
+    return "labels.yml has nothing for 'ja'"
+
+
+def spoil_link(book):
+    path = book / "chapters/mxnet/en/servers.ipynb"
+    content = json.loads(path.read_text("utf-8"))
+    content["cells"][2]["source"] = "[gone](gone.ipynb)"
+    path.write_text(json.dumps(content), "utf-8")
+    return "gone.ipynb"
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_image, spoil_notebooks, spoil_index, spoil_language, spoil_link]
+)
+def test_a_failing_build_says_why_and_leaves_the_old_site(book, spoil):
+    out = book / "build/html"
+    out.mkdir(parents=True)
+    (out / "index.html").write_text("the old site")
+    message = spoil(book)
+    done = run_build(book, out)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (out / "index.html").read_text() == "the old site"
+    assert [path.name for path in out.parent.glob("html*")] == ["html"]
