@@ -5,6 +5,8 @@ added or put in place of d2l's own. Importing it prepares the process (`d2l_loca
 not switch MXNet to NumPy semantics: ``npx.set_np()`` remains the reader's choice, as with d2l.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os
@@ -80,12 +82,20 @@ def measure(fn, repeats: int = 5) -> _timing.Measurement:
     return _timing.measure(fn, repeats, synchronize=mx.nd.waitall)
 
 
+# The engine's own entries in a trace, which take no time to speak of: freeing an array, waiting for
+# one, seeding a device's random numbers. Any worker may run them for any device.
+_BOOKKEEPING = frozenset({"DeleteVariable", "WaitForVar", "ResourceParallelRandomSetSeed"})
+
+
 class Timeline(_timeline.Timeline):
     __doc__ = _timeline.Timeline.__doc__
 
-    # The engine's own entries, which take no time to speak of: freeing an array, waiting for one,
-    # seeding a device's random numbers. Any worker may run them for any device.
-    BOOKKEEPING = frozenset({"DeleteVariable", "WaitForVar", "ResourceParallelRandomSetSeed"})
+    def __init__(self, lanes: dict[str, list] | None = None, bookkeeping: bool = False):
+        """``lanes``: as of `d2l_local.timeline.Timeline`; ``bookkeeping``: leave in what MXNet's
+        engine does for itself, such as ``DeleteVariable`` (to free an array) and ``WaitForVar``.
+        """
+        super().__init__(lanes)
+        self._left_out = frozenset() if bookkeeping else _BOOKKEEPING
 
     def _start(self) -> None:
         _devices.require_profilable()
@@ -118,7 +128,7 @@ class Timeline(_timeline.Timeline):
             mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
             os.remove(self._path)
         return self._spans(
-            [e for e in events if e["ph"] in "BE" and e["name"] not in self.BOOKKEEPING]
+            [e for e in events if e["ph"] in "BE" and e["name"] not in self._left_out]
         )
 
     def _spans(self, events):
