@@ -63,7 +63,10 @@ SETUP = """\
 import sys
 
 if "google.colab" in sys.modules:  # {comment}
-    %pip install -q "d2l-local @ git+{repository}"
+    !{{sys.executable}} -m pip install -q --no-deps git+{repository}
+    from d2l_local import colab  # {failed}
+
+    colab.set_up("{framework}")
 """
 PACKAGES = ("d2l", "matplotlib", "mxnet", "numpy", "torch")  # Named in a notebook's stamp
 CELL_SECONDS = 300
@@ -141,7 +144,10 @@ class Section:
         title, _, rest = blocks[0].source.partition("\n")
         word = self.chapter.languages.get(lang, {}).get
         setup = SETUP.rstrip().format(
-            comment=word("setup", "Does nothing outside Colab"), repository=self.chapter.repository
+            comment=word("setup", "Does nothing outside Colab"),
+            failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
+            framework=framework,
+            repository=self.chapter.repository,
         )
         cells = [
             new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title"),
@@ -188,10 +194,11 @@ class Section:
             for other in self.frameworks
             if other != framework
         ]
-        slug = chapter.repository.split("github.com/")[-1]
-        colab = f"https://colab.research.google.com/github/{slug}/blob/main"
-        label = chapter.languages.get(lang, {}).get("colab", "Open in Colab")
-        links.append(f"[{label}]({colab}/chapters/{framework}/{lang}/{file})")
+        on_github = chapter.repository.partition("github.com/")[2]
+        if on_github:  # Colab opens notebooks from nowhere else
+            colab = f"https://colab.research.google.com/github/{on_github}/blob/main"
+            label = chapter.languages.get(lang, {}).get("colab", "Open in Colab")
+            links.append(f"[{label}]({colab}/chapters/{framework}/{lang}/{file})")
         return " · ".join(links)
 
 

@@ -1,0 +1,300 @@
+"""The first cell of the notebooks: what it decides, and a whole try in a Python like Colab's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+from d2l_local import colab
+from d2l_local.gpus import CUDA_FOLDER, CUDA_LIBRARIES, GPU
+
+import matrix
+import pytest
+from nbclient import NotebookClient
+from packaging.requirements import Requirement
+from settings import NOTHING_SET
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "chapters"))
+
+import build  # noqa: E402
+
+T4 = GPU(0, "Tesla T4", (7, 5))
+A100 = GPU(0, "NVIDIA A100-SXM4-40GB", (8, 0))
+L4 = GPU(0, "NVIDIA L4", (8, 9))
+H100 = GPU(0, "NVIDIA H100 80GB HBM3", (9, 0))
+K80 = GPU(0, "Tesla K80", (3, 7))
+CHAPTER = build.Chapter(ROOT)
+
+
+def notebooks(framework):
+    return {
+        section.name: section.notebook(framework, "en")
+        for section in CHAPTER.sections()
+        if framework in section.frameworks
+    }
+
+
+# ---- The cell ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("framework", sorted({f for s in CHAPTER.sections() for f in s.frameworks}))
+def test_the_set_up_cell_comes_first_and_knows_framework_and_address(framework):
+    for notebook in notebooks(framework).values():
+        cell = build.code_cells(notebook)[0]
+        assert cell.id == "setup"
+        assert cell.source.endswith(f'colab.set_up("{framework}")')
+        assert f" git+{CHAPTER.repository}\n" in cell.source
+
+
+def test_no_link_to_colab_from_where_it_cannot_open_notebooks():
+    elsewhere = build.Chapter(ROOT)
+    elsewhere.repository = "https://codeberg.org/someone/somewhere"
+    notebook = elsewhere.sections(["index"])[0].notebook("mxnet", "en")
+    assert "Colab" not in notebook.cells[0].source
+    assert "git+https://codeberg.org/someone/somewhere\n" in notebook.cells[1].source
+
+
+def test_outside_colab_the_cell_does_nothing():
+    """Not even import d2l_local: in a Python that could install nothing it still works."""
+    source = build.code_cells(notebooks("mxnet")["index"])[0].source
+    script = (
+        "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\nbefore = set(sys.modules)\n"
+        f"shell.run_cell({source!r}).raise_error()\n"
+        "print(sorted(m for m in set(sys.modules) - before if 'd2l' in m or 'pip' in m))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_the_address_of_the_repository_stands_in_one_place():
+    """pyproject.toml, and from there in what is generated."""
+    found = subprocess.run(
+        ["git", "grep", "--files-with-matches", "--fixed-strings", CHAPTER.repository],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    assert {file for file in found if not file.endswith(".ipynb")} == {"pyproject.toml"}
+
+
+# ---- What it decides -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("framework", "gpus", "extra", "why"),
+    [
+        ("mxnet", [], "mxnet", "there is no NVIDIA GPU"),
+        ("mxnet", [T4], "cu112", "for gpu(0) Tesla T4, compute capability 7.5"),
+        ("mxnet", [A100], "cu112", "for gpu(0) NVIDIA A100"),
+        ("mxnet", [L4], "cu112", "for gpu(0) NVIDIA L4"),
+        ("mxnet", [H100], "mxnet", "MXNet has no code for gpu(0) NVIDIA H100"),
+        ("mxnet", [K80], "mxnet", "MXNet has no code for gpu(0) Tesla K80"),
+        ("mxnet", [H100, T4], "cu112", "Tesla T4"),
+        ("pytorch", [], "pytorch", "itself"),
+        ("pytorch", [T4], "pytorch", "itself"),
+    ],
+)
+def test_choice_of_the_build(framework, gpus, extra, why):
+    chosen, reason = colab.choose(framework, gpus)
+    assert chosen == extra
+    assert why in reason
+
+
+def test_unknown_framework():
+    with pytest.raises(ValueError, match="one of mxnet, pytorch, not 'tensorflow'"):
+        colab.set_up("tensorflow")
+
+
+class Pip:
+    """Stands for pip and the installed packages: remembers what it was asked to install."""
+
+    def __init__(self, monkeypatch, installed, gpus=()):
+        self.installed, self.calls = set(installed), []
+        monkeypatch.setattr(colab, "_pip", self)
+        monkeypatch.setattr(colab, "installed_gpus", lambda: tuple(gpus))
+        monkeypatch.setattr(colab, "_installed", self.installed.__contains__)
+        monkeypatch.setattr(colab, "requirements", self.requirements)
+
+    DECLARED = {
+        "d2l": ["numpy==1.23.5", "pandas==2.0.3", "jupyter==1.0.0", "requests==2.31.0"],
+        "mxnet": ["numpy<2.0.0,>1.16.0", "graphviz<0.9.0,>=0.8.1"],
+        "mxnet-cu112": ["numpy<2.0.0,>1.16.0", "graphviz<0.9.0,>=0.8.1"],
+    }
+
+    def requirements(self, distribution, extra=""):
+        if distribution == "d2l-local":
+            return REQUIREMENTS(distribution, extra)
+        return [Requirement(text) for text in self.DECLARED[distribution]]
+
+    def __call__(self, *arguments):
+        packages = [a for a in arguments if not a.startswith("--")]
+        self.calls.append(([a for a in arguments if a.startswith("--")], packages))
+        if not any(a.startswith("--target") for a in arguments):
+            self.installed |= {Requirement(package).name for package in packages}
+
+
+REQUIREMENTS = colab.requirements
+COLABS = {"numpy", "pandas", "matplotlib", "ipython", "psutil", "scikit-learn", "requests", "torch"}
+
+
+def test_without_a_gpu(monkeypatch, capsys):
+    pip = Pip(monkeypatch, COLABS)
+    colab.set_up("mxnet")
+    (alone, wheels), (options, others) = pip.calls
+    assert alone == ["--no-deps"] and sorted(wheels) == ["d2l==1.0.3", "mxnet==1.9.1"]
+    assert any(option.startswith("--constraint=") for option in options)
+    # What d2l_local, d2l and mxnet ask for and is not there; d2l's and mxnet's old pins don't count
+    assert sorted(others) == ["graphviz", "pooch>=1.7", "tqdm>=4.60"]
+    assert "no NVIDIA GPU" in capsys.readouterr().out
+    colab.set_up("mxnet")
+    assert len(pip.calls) == 2  # Nothing left to do
+
+
+def test_with_a_gpu_that_mxnet_knows(monkeypatch):
+    pip = Pip(monkeypatch, COLABS, [T4])
+    colab.set_up("mxnet")
+    (folder, libraries), (alone, wheels), _ = pip.calls
+    assert f"--target={CUDA_FOLDER}" in folder and "--no-deps" in folder
+    assert sorted(Requirement(library).name for library in libraries) == sorted(
+        {package.split("<")[0] for _, package in CUDA_LIBRARIES}
+    )
+    assert alone == ["--no-deps"] and sorted(wheels) == ["d2l==1.0.3", "mxnet-cu112==1.9.1"]
+
+
+def test_for_pytorch_no_mxnet(monkeypatch):
+    pip = Pip(monkeypatch, COLABS, [T4])
+    colab.set_up("pytorch")
+    (alone, wheels), (_, others) = pip.calls
+    assert (alone, wheels) == (["--no-deps"], ["d2l==1.0.3"])
+    assert not {"mxnet", "graphviz", "torch", "jupyter"} & set(others)
+
+
+def test_what_d2l_local_asks_for_is_free_of_markers():
+    """Pip would take `torch; extra == "pytorch"` for nothing to do."""
+    names = {r.name for r in colab.requirements("d2l-local", "pytorch")}
+    assert {"torch", "d2l", "numpy"} <= names and not {"mxnet", "pytest"} & names
+    assert all(";" not in str(r) for r in colab.requirements("d2l-local", "pytorch"))
+
+
+@pytest.fixture
+def python(monkeypatch, tmp_path):
+    """Return a function that puts a shell script in the place of Python."""
+
+    def write(script):
+        file = tmp_path / "python"
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        monkeypatch.setattr(colab, "sys", SimpleNamespace(executable=str(file)))
+
+    return write
+
+
+def test_a_failure_of_pip_says_what_to_do(python):
+    python('echo "ERROR: cannot install $6" >&2; exit 1')
+    with pytest.raises(RuntimeError) as error:
+        colab._pip("--no-deps", "mxnet==1.9.1")
+    message = str(error.value)
+    assert "ERROR: cannot install mxnet==1.9.1" in message
+    assert "Run this cell again" in message
+
+
+def test_a_pip_that_hangs_is_ended(python, monkeypatch):
+    python("sleep 60")
+    monkeypatch.setattr(colab, "PIP_SECONDS", 0.5)
+    with pytest.raises(RuntimeError, match="(?s)still ran after 0.5 seconds.*Run this cell again"):
+        colab._pip("mxnet==1.9.1")
+
+
+# ---- The whole try -------------------------------------------------------------------------------
+
+# What Colab starts instead of ipykernel_launcher, so that google.colab is there from the beginning.
+LAUNCHER = """\
+import google.colab
+from ipykernel import kernelapp
+kernelapp.launch_new_instance()
+"""
+
+
+class Colab:
+    """A virtual environment with Colab's kind of packages, and a checkout to install from."""
+
+    def __init__(self, folder: Path, *packages: str):
+        self.folder, self.python = folder, folder / "venv/bin/python"
+        python = matrix.find_python(">=3.12,<3.14") or pytest.skip("there is no Python 3.12 here")
+        subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
+        self.pip("install", "--quiet", "--upgrade", "pip")
+        self.pip("install", "--quiet", *packages)
+        self.site = next((folder / "venv/lib").glob("python*/site-packages"))
+        (self.site / "google/colab").mkdir(parents=True)
+        (self.site / "google/colab/__init__.py").touch()
+        (self.site / "colab_kernel_launcher.py").write_text(LAUNCHER)
+        checkout = folder / "checkout"
+        shutil.copytree(ROOT / "d2l_local", checkout / "d2l_local")
+        for file in ("pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / file, checkout)
+        git = ["git", "-C", checkout, "-c", "user.name=d2l", "-c", "user.email=d2l@localhost"]
+        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):
+            subprocess.run([*git, *command], check=True)
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name not in NOTHING_SET},
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": f"url.file://{checkout}.insteadOf",
+            "GIT_CONFIG_VALUE_0": CHAPTER.repository,
+            "IPYTHONDIR": str(folder / "ipython"),
+            "VIRTUAL_ENV": str(folder / "venv"),
+        }
+
+    def pip(self, *arguments) -> list[str]:
+        done = subprocess.run(
+            [self.python, "-m", "pip", *arguments], stdout=subprocess.PIPE, text=True
+        )
+        assert done.returncode == 0 or "check" in arguments
+        return done.stdout.splitlines()
+
+    def files(self) -> dict[Path, tuple[int, int]]:
+        """Size and date of every file of the packages, byte code left out."""
+        files = (path for path in self.site.rglob("*") if path.is_file() and path.suffix != ".pyc")
+        return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+    def execute(self, notebook) -> float:
+        """Execute a notebook in one kernel; return the seconds that its first cell took."""
+        client = NotebookClient(notebook, timeout=600, shutdown_kernel="immediate")
+        kernel = client.create_kernel_manager()
+        launch = [str(self.python), "-m", "colab_kernel_launcher", "-f", "{connection_file}"]
+        kernel.kernel_spec.argv = launch
+        with client.setup_kernel(env=self.environment, cwd=str(self.folder)):
+            started, seconds = time.monotonic(), None
+            for number, cell in enumerate(notebook.cells):
+                client.execute_cell(cell, number)
+                if cell.id == "setup":
+                    seconds = time.monotonic() - started
+        return seconds
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_notebook_runs_on_a_colab_and_changes_nothing_of_it(tmp_path):
+    machine = Colab(tmp_path, "numpy", "pandas", "matplotlib", "ipykernel", "torch")
+    files, freeze, check = machine.files(), machine.pip("freeze"), machine.pip("check")
+    for framework in sorted(CHAPTER.frameworks, reverse=True):  # PyTorch first: it adds no MXNet
+        for name, notebook in notebooks(framework).items():
+            seconds = machine.execute(notebook)
+            print(f"{framework}/{name}: set-up {seconds:.0f} s", flush=True)
+        assert (machine.site / "mxnet").exists() == (framework == "mxnet")
+    after, frozen = machine.files(), machine.pip("freeze")
+    assert {path: after.get(path) for path in files} == files
+    assert set(freeze) <= set(frozen)
+    added = {re.split(" @ |==", line)[0] for line in set(frozen) - set(freeze)}
+    # What was there is content; d2l and mxnet miss the old versions that they ask for.
+    complaints = set(machine.pip("check")) - set(check)
+    assert {complaint.split()[0] for complaint in complaints} <= added, complaints
