@@ -1,0 +1,54 @@
+"""That notebooks run as readers run them: again, from elsewhere, after a cell has failed."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "chapters"))
+
+import build  # noqa: E402
+
+# The code is the same in every language; test_build.py holds it to that.
+NOTEBOOKS = sorted((ROOT / "chapters").glob("*/en/*.ipynb"))
+FAILURE = "raise RuntimeError('in the middle')"
+
+pytestmark = pytest.mark.timeout(build.NOTEBOOK_SECONDS + 100)
+
+
+def rerun(notebook):
+    """Return a notebook that runs half of the code, fails, and then runs all of it."""
+    code = build.code_cells(notebook)
+    failure = nbformat.v4.new_code_cell(FAILURE, metadata={"tags": ["raises-exception"]})
+    again = copy.deepcopy(code)
+    for cell in again:
+        cell.id += "-again"
+    return nbformat.v4.new_notebook(cells=[*code[: len(code) // 2], failure, *again])
+
+
+def files(folder):
+    """Return what a folder holds: sizes and times of change by path."""
+    found = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: f"{p.parts[-3]}/{p.stem}")
+def test_runs_again_after_a_failure_and_writes_nothing(path, tmp_path):
+    # In a copy of the repository, so that only the notebook can have changed what is there.
+    root, elsewhere = tmp_path / "repository", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for folder in ("d2l_local", path.parent.relative_to(ROOT)):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    before = files(root)
+    notebook = rerun(build.read_notebook(path))
+    build.execute(notebook, elsewhere, root)
+    [error] = [o for cell in notebook.cells for o in cell.outputs if o.output_type == "error"]
+    assert error.evalue == "in the middle"
+    assert files(root) == before
+    assert files(elsewhere) == {}
