@@ -506,6 +506,10 @@ def recordings():
     with d2l.Timeline() as timeline:
         mx.nd.dot(y, y)
     result["third device"] = timeline.lanes
+
+    with d2l.Timeline(bookkeeping=True) as timeline:
+        mx.nd.dot(y, y).wait_to_read()
+    result["bookkeeping"] = timeline.lanes
     return result
 
 
@@ -566,6 +570,11 @@ def test_a_third_device(lanes):
     assert {lane: names(s) for lane, s in lanes["third device"].items()} == {"cpu/2": ["dot"]}
 
 
+def test_the_engine_s_own_entries_are_there_on_request(lanes):
+    found = {name for spans in lanes["bookkeeping"].values() for name in names(spans)}
+    assert found == {"dot", "WaitForVar", "DeleteVariable"}
+
+
 def test_no_temporary_file_is_left(mxnet_run):
     assert mxnet_run[1] == []
 
@@ -607,6 +616,6 @@ def test_more_devices_than_the_profiler_takes(tmp_path):
         "cpu/1": ["_ones", "dot"],
     }
     assert result["total"] == 4 * result["devices"]  # They compute all the same
-    assert f"asked for {result['devices']}" in result["error"]
+    assert f"gave out cpu({result['devices'] - 1})" in result["error"]
     assert "at most" in result["error"]
     assert list(tmp_path.iterdir()) == []
