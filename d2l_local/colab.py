@@ -41,18 +41,17 @@ def set_up(framework: str) -> None:
     started = time.monotonic()
     extra, why = choose(framework, installed_gpus())
     needed = requirements("d2l-local", extra)
-    wheels = [r for r in needed if r.name in OUTDATED and not _installed(r.name)]
     libraries = [r for r in needed if r.name.startswith("nvidia-")]
+    wheels = [r for r in needed if r.name in OUTDATED and not _installed(r.name)]
     if wheels:
         print(f"installing {', '.join(map(str, wheels))}: {why}", flush=True)
         if libraries:  # First: the wheel's presence shall mean that they are complete
             _pip("--no-deps", "--upgrade", f"--target={CUDA_FOLDER}", *map(str, libraries))
         _pip("--no-deps", *map(str, wheels))
-    for wheel in OUTDATED:
-        if _installed(wheel):
-            needed += [Requirement(r.name) for r in requirements(wheel)]
-    kept = {*OUTDATED, *NOT_NEEDED, *(r.name for r in libraries)}
-    missing = {str(r) for r in needed if r.name not in kept and not _installed(r.name)}
+    for wheel in filter(_installed, OUTDATED):
+        needed += [Requirement(r.name) for r in requirements(wheel)]  # In any version
+    settled = {*OUTDATED, *NOT_NEEDED, *(r.name for r in libraries)}
+    missing = {str(r) for r in needed if r.name not in settled and not _installed(r.name)}
     if missing:
         _pip_beside_what_is_there(sorted(missing))
     seconds = time.monotonic() - started
@@ -114,7 +113,8 @@ def _valid(version: str) -> bool:
 
 
 def _pip(*arguments: str) -> None:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", *arguments]
+    # The GPU build is 2 GB to download: keeping a copy of that would only take time.
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-cache-dir", *arguments]
     try:
         run(command, PIP_SECONDS, "pip install")
     except (RuntimeError, TimeoutError) as error:
