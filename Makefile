@@ -17,7 +17,7 @@ PYTHONS := $(PYTHONS_$(FRAMEWORK))
 
 # What tests/ has for the framework; the tests of the builder and the text run with MXNet's.
 TESTS_mxnet   := tests
-TESTS_pytorch := tests/test_torch.py
+TESTS_pytorch := tests/test_torch.py tests/test_notebooks.py
 BENCH_mxnet   := tests/bench.py
 BENCH_pytorch := tests/bench_torch.py
 
