@@ -30,7 +30,7 @@ html_theme_options = {
     "article_header_end": ["tools.html"],
     "article_header_start": ["sidebar-button.html"],
     "footer_content_items": ["foot.html"],
-    "home_page_in_toc": True,
+    "search_bar_text": label["search"],
     "show_toc_level": 2,
     "toc_title": label["contents"],
     "navbar_persistent": [],
@@ -38,7 +38,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
+html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sections.html"]}
 html_static_path = [str(WEB / "static"), str(SOURCE.parent / "vendor")]
 html_extra_path = [str(SOURCE / "_extra")]
 html_favicon = str(WEB / "static/favicon.svg")
@@ -50,7 +50,7 @@ html_permalinks_icon = "#"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = html_use_index = False
 
-copybutton_prompt_text = r">>> |\.\.\. |\$ |# |In \[\d*\]: | {2,5}\.\.\.: "
+copybutton_prompt_text = r">>> |\.\.\. |\$ |In \[\d*\]: | {2,5}\.\.\.: "
 copybutton_prompt_is_regexp = True
 
 mathjax_path = "mathjax/startup.js"

@@ -109,7 +109,11 @@ class Chart {
             dblclick: () => () => this.show(0, this.end),
           },
         },
-        hooks: { draw: [(plot) => this.paint(plot)], setCursor: [(plot) => this.hover(plot)] },
+        hooks: {
+          draw: [(plot) => this.paint(plot)],
+          setCursor: [(plot) => this.hover(plot)],
+          setScale: [(plot) => this.note(plot.scales.x)],
+        },
       },
       [[0, this.end], [0, 0]],
       this.canvas,
@@ -133,6 +137,11 @@ class Chart {
     const length = Math.min(Math.max(high - low, Math.min(0.01, this.end)), this.end);
     const start = Math.min(Math.max(low, 0), this.end - length);
     return [start, start + length];
+  }
+
+  // For style sheets and tests: what is to be seen, in ms.
+  note({ min, max }) {
+    Object.assign(this.canvas.dataset, { from: min, to: max });
   }
 
   show(low, high) {
