@@ -293,6 +293,6 @@ def _data_row(data: dict) -> str:
     if "error" in data:
         return f"cannot be read: {data['error']}"
     return data["available"] or (
-        "not here yet: Fashion-MNIST is fetched at first use (30 MB); without a network, "
+        "not here yet: Fashion-MNIST is fetched at first use (31 MB); without a network, "
         "scikit-learn's digits stand in"
     )
