@@ -23,7 +23,10 @@ two cases:
 * ``NDArray.__array__``: MXNet has none, so NumPy reads an array one element at a time, or fails;
 * ``mx.recordio.pack`` and ``pack_img`` call ``ndarray.tostring``, which NumPy 2.3 removed;
 * the samplers of ``mx.np.random`` ask ``size == ()``, which newer NumPy calls ambiguous for an
-  ``np.int64``.
+  ``np.int64``;
+* functions of ``numpy.linalg`` that return more than one array: NumPy 1.25 made their results named
+  tuples, which MXNet cannot convert, so that ``mx.np.linalg.qr`` fails;
+* ``np.int64(2) / x``: MXNet knows the function as ``true_divide``, and NumPy 1.23 renamed it.
 
 The one more: ``mx.np.array([300], dtype="uint8")`` wrapped to 44 up to NumPy 1, and NumPy 2 raises,
 so the view's ``array`` wraps. All other values are NumPy's own: what NumPy 2 does differently
@@ -365,6 +368,33 @@ def _patch_samplers(mxnet: ModuleType) -> None:
                 setattr(module, name, _with_python_integers(function))
 
 
+def _linalg_returns_named_tuples() -> bool:
+    return hasattr(np.linalg.slogdet(np.eye(1)), "_make")
+
+
+def _patch_results(mxnet: ModuleType) -> None:
+    module = mxnet.numpy.multiarray
+    convert = module._as_mx_np_array
+
+    @functools.wraps(convert)
+    def wrapper(object, ctx=None):
+        if hasattr(object, "_make"):
+            return object._make(module._as_mx_np_array(item, ctx) for item in object)
+        return convert(object, ctx)
+
+    if not hasattr(convert, "__wrapped__"):
+        module._as_mx_np_array = wrapper
+
+
+def _division_is_renamed() -> bool:
+    return np.true_divide.__name__ != "true_divide"
+
+
+def _patch_division(mxnet: ModuleType) -> None:
+    by_name = mxnet.numpy.multiarray._NUMPY_ARRAY_UFUNC_DICT
+    by_name[np.true_divide.__name__] = by_name["true_divide"]
+
+
 # What is done, whether the installed NumPy calls for it, and how.
 PATCHES: tuple[tuple[str, Callable[[], bool], Callable[[ModuleType], None]], ...] = (
     (
@@ -383,6 +413,12 @@ PATCHES: tuple[tuple[str, Callable[[], bool], Callable[[ModuleType], None]], ...
         _empty_comparison_is_ambiguous,
         _patch_samplers,
     ),
+    (
+        "results of numpy.linalg: named tuples converted",
+        _linalg_returns_named_tuples,
+        _patch_results,
+    ),
+    ("numpy.divide of MXNet's arrays: left to MXNet", _division_is_renamed, _patch_division),
 )
 
 _done: list[str] = []

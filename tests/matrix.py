@@ -108,7 +108,7 @@ def run_tests(python: Path, report: Path, options: list[str]) -> Outcome:
     cases = list(ElementTree.parse(report).iter("testcase"))
     skipped = sum(case.find("skipped") is not None for case in cases)
     failures = [line for case in cases for line in describe_failure(case)]
-    if problem and cases and not failures:
+    if problem and not failures and "exit code 5" not in problem:  # 5: no test was selected
         failures = [problem]
     return Outcome(len(cases) - skipped - len(failures), skipped, seconds, failures)
 
