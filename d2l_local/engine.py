@@ -47,8 +47,8 @@
 CUDA libraries: the ``nvidia-*-cu11`` packages keep them where the loader does not look, so they are
 loaded from there first, for the GPU wheel (``mxnet-cu112``) alone.
 
-``libgomp.so.1``: MXNet links to the system's. A minimal container has none; then the copy inside
-scikit-learn's wheel is used.
+``libgomp.so.1`` and ``libquadmath.so.0``: MXNet links to the system's. A minimal container has
+neither; then the copies inside scikit-learn's and SciPy's wheels are used.
 """
 
 from __future__ import annotations
@@ -77,6 +77,9 @@ def num_cores() -> int:
 
 
 SCRATCH_COPIES = max(256, 32 * num_cores())
+
+# What MXNet needs of the system, and the wheel that has a copy where the system has none.
+SYSTEM_LIBRARIES = {"libgomp.so.1": "scikit-learn", "libquadmath.so.0": "scipy"}
 
 # Flags a CPU needs for a kernel of the bundled OpenBLAS 0.3.13, best kernel first. That one was
 # built without AVX-512 and takes Haswell when asked for SkylakeX. Zen is Haswell tuned for AMD.
@@ -177,7 +180,8 @@ def _in_time() -> Report:
     omp = os.environ.get("OMP_NUM_THREADS")
     os.environ["MXNET_OMP_MAX_THREADS"] = "1"
 
-    load_openmp()
+    for name in SYSTEM_LIBRARIES:
+        load_system_library(name)
     gpus.load_cuda_libraries()
     compat.apply()
     with _environment(OMP_NUM_THREADS=None, OPENBLAS_CORETYPE=kernel):
@@ -360,28 +364,29 @@ def _openmp_threads() -> int:
     return count[0]
 
 
-def load_openmp() -> None:
-    """Make libgomp.so.1 available to libmxnet.so.
+def load_system_library(name: str) -> None:
+    """Make one of `SYSTEM_LIBRARIES` available to libmxnet.so.
 
-    Where the system has none, take the copy in scikit-learn's wheel. That one is called
+    Where the system has none, take the copy in a wheel. That one is called, say,
     ``libgomp-<hash>.so.1.0.0`` also inside, where the loader looks; we load a copy with the name
     set right. Raises ImportError where there is no such copy either.
     """
     try:
-        ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+        ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
         return
     except OSError as error:
         reason = error
+    (stem, _, version), wheel = name.split("."), SYSTEM_LIBRARIES[name]
     site_packages = Path(importlib.util.find_spec("numpy").origin).parents[1]
-    bundled = sorted(site_packages.glob("*.libs/libgomp-*.so*"))
+    bundled = sorted(site_packages.glob(f"*.libs/{stem}-*.so*"))
     if not bundled:
         raise ImportError(
-            f"MXNet needs libgomp.so.1 ({reason}). Install it (Debian, Ubuntu: apt-get install "
-            "libgomp1; Fedora: dnf install libgomp), or pip install scikit-learn, which brings one."
+            f"MXNet needs {name} ({reason}). Install it (Debian, Ubuntu: apt-get install "
+            f"{stem}{version}; Fedora: dnf install {stem}), or pip install {wheel}, which has one."
         ) from reason
-    name = bundled[0].name.encode()
+    own_name = bundled[0].name.encode()
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "libgomp.so.1")
-        renamed = b"libgomp.so.1".ljust(len(name), b"\0")
-        copy.write_bytes(bundled[0].read_bytes().replace(name, renamed))
+        copy = Path(folder, name)
+        renamed = name.encode().ljust(len(own_name), b"\0")
+        copy.write_bytes(bundled[0].read_bytes().replace(own_name, renamed))
         ctypes.CDLL(str(copy), mode=ctypes.RTLD_GLOBAL)  # Stays loaded after the file is gone

@@ -374,10 +374,10 @@ def test_docstring_is_filled_in():
         assert word in engine.__doc__
 
 
-# --- OpenMP's library -----------------------------------------------------------------------------
+# --- The system's libraries -----------------------------------------------------------------------
 
 
-def openmp_libraries():
+def system_libraries():
     from d2l_local import engine
 
     engine.load()
@@ -387,27 +387,37 @@ def openmp_libraries():
     sums = [float(mx.nd.dot(x, x).sum().asscalar()) for x in ones]
     with open("/proc/self/maps") as maps:
         lines = [line.split(maxsplit=5) for line in maps]
-    return sums, sorted({line[5].strip() for line in lines if "libgomp" in line[-1]})
+    return sums, sorted({line[5].strip() for line in lines if line[-1].startswith("/")})
 
 
-def test_a_system_without_libgomp_takes_scikit_learn_s(tmp_path):
-    if not list(
-        Path(importlib.metadata.distribution("numpy").locate_file("")).glob("*.libs/*gomp*")
-    ):
-        pytest.skip("no wheel here brings a libgomp")
+@pytest.mark.parametrize(
+    "hidden", [["libgomp.so.1"], ["libquadmath.so.0"], engine.SYSTEM_LIBRARIES]
+)
+def test_a_system_without_a_library_takes_a_wheel_s(hidden, tmp_path):
+    wheels = Path(importlib.metadata.distribution("numpy").locate_file(""))
+    for name in hidden:
+        if not list(wheels.glob(f"*.libs/{name.split('.')[0]}-*")):
+            pytest.skip(f"no wheel here brings a {name}")
     # An unreadable library that the loader finds first hides the system's.
-    (tmp_path / "hidden").mkdir()
-    (tmp_path / "hidden" / "libgomp.so.1").touch()
-    (tmp_path / "tmp").mkdir()
+    for folder in ("hidden", "tmp"):
+        (tmp_path / folder).mkdir()
+    for name in hidden:
+        (tmp_path / "hidden" / name).touch()
     path = os.pathsep.join(filter(None, [str(tmp_path / "hidden"), os.getenv("LD_LIBRARY_PATH")]))
-    sums, libraries = run(openmp_libraries, LD_LIBRARY_PATH=path, TMPDIR=tmp_path / "tmp")
+    sums, libraries = run(system_libraries, LD_LIBRARY_PATH=path, TMPDIR=tmp_path / "tmp")
     assert sums == [400.0**3] * 2
-    [library] = libraries
-    assert library.startswith(str(tmp_path / "tmp"))
+    copies = [Path(library) for library in libraries if library.startswith(str(tmp_path / "tmp"))]
+    assert sorted(copy.name.removesuffix(" (deleted)") for copy in copies) == sorted(hidden)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_neither_libgomp_nor_scikit_learn_is_an_error_with_the_cure(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "package", "wheel"),
+    [("libgomp.so.1", "libgomp1", "scikit-learn"), ("libquadmath.so.0", "libquadmath0", "scipy")],
+)
+def test_neither_library_nor_wheel_is_an_error_with_the_cure(
+    name, package, wheel, tmp_path, monkeypatch
+):
     def not_found(name, *args, **kwargs):
         raise OSError(f"{name}: cannot open shared object file")
 
@@ -417,8 +427,8 @@ def test_neither_libgomp_nor_scikit_learn_is_an_error_with_the_cure(tmp_path, mo
     monkeypatch.setattr(engine.ctypes, "CDLL", not_found)
     monkeypatch.setattr(engine.importlib.util, "find_spec", lambda name: NumPy)
     with pytest.raises(ImportError) as caught:
-        engine.load_openmp()
-    for part in ("libgomp.so.1: cannot open", "apt-get install libgomp1", "scikit-learn"):
+        engine.load_system_library(name)
+    for part in (f"{name}: cannot open", f"apt-get install {package};", f"pip install {wheel},"):
         assert part in str(caught.value)
 
 
