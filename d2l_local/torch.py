@@ -115,12 +115,16 @@ def banner(used: list[torch.device]) -> None:
     """Print which devices a notebook uses and what is lost if they are not all GPUs."""
     print(f"devices: {', '.join(map(str, used))} ({_what_they_are(used)})")
     cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
-    print(f"PyTorch {torch.__version__.split('+')[0]}, {cuda}, {torch.get_num_threads()} threads")
+    version, threads = torch.__version__.split("+")[0], torch.get_num_threads()
+    print(f"PyTorch {version}, {cuda}, {threads} thread{'s' * (threads > 1)}")
 
 
 def _what_they_are(used: list[torch.device]) -> str:
-    gpus = Counter(torch.cuda.get_device_name(d) for d in used if d.type == "cuda")
-    parts = [f"{count}× {name}" for name, count in gpus.items()] or ["no GPU here"]
+    gpus = [device for device in used if device.type == "cuda"]
+    counts = Counter(torch.cuda.get_device_name(device) for device in dict.fromkeys(gpus))
+    parts = [f"{count}× {name}" for name, count in counts.items()] or ["no GPU here"]
+    if len(set(gpus)) < len(gpus):
+        parts.append("the shares of one GPU take turns")
     cpus = sum(device.type == "cpu" for device in used)
     if cpus > 1:
         parts.append("PyTorch has one CPU device, so its shares take turns")

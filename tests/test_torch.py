@@ -98,6 +98,18 @@ def test_banner_says_what_is_lost_without_a_gpu(capsys):
     assert capsys.readouterr().out.startswith("devices: cpu (no GPU here)\n")
 
 
+def test_banner_counts_a_gpu_once(monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA T4")
+    one, other = torch.device("cuda", 0), torch.device("cuda", 1)
+    for used, what in (
+        ([one, other], "2× NVIDIA T4"),
+        ([one, one], "1× NVIDIA T4; the shares of one GPU take turns"),
+        ([one, torch.device("cpu")], "1× NVIDIA T4; the CPU stands in for another"),
+    ):
+        d2l.banner(used)
+        assert f"({what})" in capsys.readouterr().out
+
+
 def test_has_gpus_says_why_not(capsys):
     assert d2l.has_gpus(GPUS)
     assert capsys.readouterr().out == ""
