@@ -79,10 +79,10 @@ def _describe(cuda: ctypes.CDLL, index: int) -> GPU:
     return GPU(index, name.value.decode(), (major.value, minor.value))
 
 
-def driver() -> tuple[str, str] | None:
+def driver() -> tuple[str | None, str] | None:
     """Version of the NVIDIA driver and the newest CUDA it supports; None without a driver.
 
-    The first is "unknown version" where the driver's management library is not there to ask.
+    The first is None where the driver's management library is not there to ask.
     """
     cuda = _library("libcuda.so.1")
     if not cuda:
@@ -95,7 +95,7 @@ def driver() -> tuple[str, str] | None:
         management.nvmlSystemGetDriverVersion(version, len(version))
         management.nvmlShutdown()
     major, minor = newest.value // 1000, newest.value % 1000 // 10
-    return version.value.decode() or "unknown version", f"{major}.{minor}"
+    return version.value.decode() or None, f"{major}.{minor}"
 
 
 def _library(name: str) -> ctypes.CDLL | None:

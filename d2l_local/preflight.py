@@ -130,7 +130,8 @@ def answer(question: str) -> None:
     except Exception as error:
         # A LoadError knows what to type.
         reason = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"
-        found = {"error": reason, "command": getattr(error, "command", None)}
+        # In one line, which MXNet's own errors are not.
+        found = {"error": " ".join(reason.split()), "command": getattr(error, "command", None)}
     print("\n" + json.dumps(found), flush=True)
 
 
@@ -260,7 +261,11 @@ def _builds(packages: dict) -> Iterator[str]:
 
 def _nvidia_rows(nvidia: dict, mxnet: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
     driver, libraries = nvidia["driver"], nvidia["cuda_libraries"]
-    yield "driver", "NVIDIA {version}, for CUDA {cuda}".format(**driver) if driver else "none"
+    if driver:
+        version = driver["version"] or "of unknown version"
+        yield "driver", f"NVIDIA {version}, for CUDA {driver['cuda']}"
+    else:
+        yield "driver", "none"
     for gpu in nvidia["gpus"]:
         described = "{name}, compute capability {compute_capability}".format(**gpu)
         yield f"gpu({gpu['index']})", f"{described}: {_use(gpu, mxnet, gpu_build)}"

@@ -193,6 +193,7 @@ def test_mxnet_alone_is_missing(broken):
     ("code", "reason"),
     [
         ("raise AttributeError('no attribute Prescott')", "AttributeError: no attribute Prescott"),
+        ("raise RuntimeError('Check\\n  failed:\\n\\n36')", "RuntimeError: Check failed: 36"),
         ("import os; os.abort()", "signal SIGABRT"),
         ("import sys; sys.exit('enough')", "exit code 1: enough"),
         ("import os; print('{}'); os._exit(3)", "exit code 3"),
