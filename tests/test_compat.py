@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -489,6 +490,7 @@ def test_sample_sizes_that_are_empty_or_none(np_mode):
 # --- Arrays in and out ----------------------------------------------------------------------------
 
 DTYPES = ["float16", "float32", "float64", "uint8", "int8", "int32", "int64", "bool"]
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -498,6 +500,35 @@ def test_round_trip(module, dtype, np_mode):
     back = getattr(mx, module).array(array, dtype=dtype).asnumpy()
     assert back.dtype == np.dtype(dtype)
     np.testing.assert_array_equal(back, array)
+
+
+def test_the_types_are_all_that_mxnet_has():
+    known = {np.dtype(t) for t in mx.ndarray.ndarray._DTYPE_NP_TO_MX if t is not None}
+    assert known == {BFLOAT16, *map(np.dtype, DTYPES)}
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 0, 3), (2, 1, 3)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_round_trip_of_shapes(shape, dtype, np_mode):
+    array = np.ones(shape, dtype=dtype)
+    for back in (mx.np.array(array, dtype=dtype).asnumpy(), mx.np.ones(shape, dtype).asnumpy()):
+        assert (back.shape, back.dtype) == (shape, array.dtype)
+        np.testing.assert_array_equal(back, array)
+
+
+@pytest.mark.parametrize("source", DTYPES)
+@pytest.mark.parametrize("target", [*DTYPES, float, int, bool])
+def test_astype(source, target, np_mode):
+    ours = mx.np.array([0, 1, 3], dtype=source).astype(target)
+    theirs = np.array([0, 1, 3], dtype=source).astype(target)
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ours.asnumpy(), theirs)
+
+
+def test_bfloat16():
+    short = nd.array([1.5, -2]).astype(BFLOAT16)
+    assert short.asnumpy().dtype == BFLOAT16
+    assert short.astype("float32").asnumpy().tolist() == [1.5, -2]
 
 
 @pytest.mark.parametrize("module", ["nd", "np"])
@@ -593,6 +624,27 @@ def test_boolean_masks(np_mode):
     assert chosen.asnumpy().tolist() == [0, 2]
 
 
+@pytest.mark.parametrize("rows", [[True, False], [False, False]])
+@pytest.mark.parametrize("kind", ["mx.np", "numpy", "list"])
+def test_masks_of_any_kind(np_mode, rows, kind):
+    x = np.arange(6.0).reshape(2, 3)
+    mask = {"mx.np": mx.np.array(rows, dtype=bool), "numpy": np.array(rows), "list": rows}[kind]
+    np.testing.assert_array_equal(mx.np.array(x)[mask].asnumpy(), x[np.array(rows)])
+
+
+def test_masks_in_operators(np_mode):
+    x = mx.np.arange(4)
+    low, odd = x < 2, mx.np.array([False, True, False, True], dtype=bool)
+    assert (low & odd).asnumpy().tolist() == [False, True, False, False]
+    assert (low | odd).asnumpy().tolist() == [True, True, False, True]
+    assert (low ^ odd).asnumpy().tolist() == [True, False, False, True]
+    assert (~low).asnumpy().tolist() == [False, False, True, True]
+    assert np.logical_and(low, odd).asnumpy().tolist() == [False, True, False, False]
+    assert low.sum().item() == 2 and bool(low.any()) and not bool(low.all())
+    assert [i.asnumpy().tolist() for i in mx.np.nonzero(odd)] == [[1, 3]]
+    assert (nd.arange(4) < 2).asnumpy().tolist() == [1, 1, 0, 0]  # Classic masks are numbers
+
+
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "maximum", "minimum"])
 def test_pad(np_mode, mode):
     x = np.arange(1.0, 7.0).reshape(2, 3)
@@ -663,13 +715,30 @@ def test_recordio_image(monkeypatch):
     assert mx.recordio.unpack(packed)[1] == image.tobytes()
 
 
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("module", ["nd", "np"])
-def test_pickle(module):
-    x = getattr(mx, module).array([[1, 2], [3, 4]], dtype="int32")
-    y = pickle.loads(pickle.dumps(x))
-    assert type(y) is type(x)
-    assert y.dtype == x.dtype
-    np.testing.assert_array_equal(y.asnumpy(), x.asnumpy())
+def test_pickle(module, dtype, protocol):
+    x = getattr(mx, module).array([[0, 1], [1, 0]], dtype=dtype)
+    for y in (pickle.loads(pickle.dumps(x, protocol)), copy.deepcopy(x)):
+        assert type(y) is type(x)
+        assert y.dtype == x.dtype
+        np.testing.assert_array_equal(y.asnumpy(), x.asnumpy())
+
+
+def test_pickle_what_belongs_to_training():
+    """What Gluon sends to workers and parameter servers, and what a reader may keep."""
+    parameter = mx.gluon.Parameter("weight", shape=(2, 3))
+    parameter.initialize(mx.init.One())
+    assert pickle.loads(pickle.dumps(parameter)).data().asnumpy().sum() == 6
+    optimizer = pickle.loads(pickle.dumps(mx.optimizer.Adam(learning_rate=np.float32(0.5))))
+    assert optimizer.learning_rate == 0.5
+    assert pickle.loads(pickle.dumps(mx.cpu(1))) == mx.cpu(1)
+    dataset = mx.gluon.data.ArrayDataset(nd.ones((4, 2)), np.arange(4))
+    features, label = pickle.loads(pickle.dumps(dataset))[3]
+    assert features.asnumpy().tolist() == [1, 1] and label == 3
+    rows = nd.sparse.row_sparse_array(([[1, 2]], [1]), shape=(3, 2))
+    assert pickle.loads(pickle.dumps(rows)).asnumpy().tolist() == [[0, 0], [1, 2], [0, 0]]
 
 
 @pytest.mark.parametrize("module", ["nd", "np"])
@@ -681,6 +750,101 @@ def test_save_and_load(tmp_path, module, np_mode):
     loaded = load(path)
     assert sorted(loaded) == ["x", "y"]
     np.testing.assert_array_equal(loaded["y"].asnumpy(), [[2, 3], [4, 5]])
+
+
+@pytest.mark.parametrize("value", [2.5, np.zeros((0, 3)), np.ones((2, 1)), np.bool_(True)])
+def test_save_and_load_of_any_shape(tmp_path, np_mode, value):
+    path = str(tmp_path / "x")
+    x = mx.np.array(value, dtype=np.asarray(value).dtype)
+    mx.npx.save(path, [x, x])
+    for y in mx.npx.load(path):
+        assert (y.shape, y.dtype) == (x.shape, x.dtype)
+        np.testing.assert_array_equal(y.asnumpy(), x.asnumpy())
+
+
+def test_states_and_exports_are_loaded(tmp_path):
+    def steps(trainer, net, n):
+        for _ in range(n):
+            with mx.autograd.record():
+                loss = (net(nd.ones((2, 3))) ** 2).sum()
+            loss.backward()
+            trainer.step(2)
+        return net.weight.data().asnumpy()
+
+    def build(path=None):
+        net = mx.gluon.nn.Dense(4, in_units=3)
+        net.initialize(mx.init.One())
+        trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.1})
+        if path:
+            net.load_parameters(f"{path}.params")
+            trainer.load_states(f"{path}.states")
+        return trainer, net
+
+    path = str(tmp_path / "net")
+    trainer, net = build()
+    steps(trainer, net, 3)
+    net.save_parameters(f"{path}.params")
+    trainer.save_states(f"{path}.states")
+    net.hybridize()
+    expected = net(nd.ones((2, 3))).asnumpy()
+    net.export(path)
+    loaded = mx.gluon.SymbolBlock.imports(f"{path}-symbol.json", ["data"], f"{path}-0000.params")
+    np.testing.assert_array_equal(loaded(nd.ones((2, 3))).asnumpy(), expected)
+    np.testing.assert_array_equal(steps(*build(path), 2), steps(trainer, net, 2))
+
+
+def test_data_loader_with_workers():
+    """Workers are forked from a process whose engine has threads, and must not hang."""
+    out = run("""
+        import numpy as np
+        from d2l_local import engine
+        engine.load()
+        import mxnet as mx
+        from mxnet.gluon.data import ArrayDataset, DataLoader
+
+        def check(dataset, array_type, **options):
+            batches = list(DataLoader(dataset, batch_size=4, shuffle=True, **options))
+            assert [len(y) for _, y in batches] == [4, 4, 2]
+            for x, y in batches:
+                assert type(x) is array_type, type(x)
+                assert (x.asnumpy()[:, 0] == 4 * y.asnumpy()).all()
+            assert sorted(int(i) for _, y in batches for i in y.asnumpy()) == list(range(10))
+
+        features = np.arange(20, dtype="float32").reshape(10, 2)
+        for space, array_type in ((mx.nd, mx.nd.NDArray), (mx.np, mx.np.ndarray)):
+            if space is mx.np:
+                mx.npx.set_np()
+            for i in (0, 1):  # The engine is at work before the workers start
+                x = space.ones((200, 200), ctx=mx.cpu(i))
+                space.dot(x, x).wait_to_read()
+            for kept in (features, space.array(features)):
+                dataset = ArrayDataset(kept, np.arange(10)).transform_first(lambda x: 2 * x)
+                check(dataset, array_type)
+                check(dataset, array_type, num_workers=2)
+                check(dataset, array_type, num_workers=2, thread_pool=True)
+        print("all batches")
+    """)
+    assert out.strip() == "all batches"
+
+
+def test_a_worker_that_fails_says_so():
+    out = run("""
+        from d2l_local import engine
+        engine.load()
+        import mxnet as mx
+
+        class Broken(mx.gluon.data.Dataset):
+            def __len__(self):
+                return 4
+            def __getitem__(self, i):
+                raise ValueError(f"no example {i}")
+
+        try:
+            list(mx.gluon.data.DataLoader(Broken(), batch_size=2, num_workers=2))
+        except ValueError as error:
+            print(error)
+    """)
+    assert out.strip() == "no example 0"
 
 
 def test_data_loader():
