@@ -29,6 +29,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 import zlib
 from pathlib import Path
 from typing import NamedTuple
@@ -537,7 +538,10 @@ def _mirrors_by_answer(name):
     # All at once and with one limit: behind a firewall that drops packets, each of a mirror's up
     # to eight addresses would cost a time-out of its own, and the mirrors minutes one by one.
     try:
-        import pooch  # noqa: F401
+        with warnings.catch_warnings():
+            # Without ipywidgets it would say in a notebook that its own progress bar is missing.
+            warnings.simplefilter("ignore")
+            import pooch  # noqa: F401
         import requests
         import tqdm  # noqa: F401
     except ImportError as error:
