@@ -45,6 +45,7 @@ def main():
     if options.results:
         with open(f"{{options.results}}/{{dist.get_rank()}}.json", "w", encoding="utf-8") as file:
             json.dump(result, file)
+    dist.barrier()  # Gloo aborts a process whose peer has left while it is still at work
     dist.destroy_process_group()
 
 
