@@ -123,8 +123,8 @@ class Timeline(_timeline.Timeline):
             with open(self._path) as file:
                 events = _parse_open_trace(file.read())
         finally:
-            # Else it writes the file anew when the process ends. It deletes the file that it is told,
-            # which root may do even to /dev/null; of what would lie inside that there is none.
+            # Else it writes the file anew when the process ends. It deletes the file that it is
+            # told, which root may do even to /dev/null; of what would lie inside, there is none.
             mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
             os.remove(self._path)
         return self._spans(
