@@ -38,7 +38,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sections.html"]}
+html_sidebars = {"**": ["sidebar.html"]}
 html_static_path = [str(WEB / "static"), str(SOURCE.parent / "vendor")]
 html_extra_path = [str(SOURCE / "_extra")]
 html_favicon = str(WEB / "static/favicon.svg")

@@ -34,8 +34,8 @@ def test_the_switch_changes_code_prose_outputs_and_stamp_at_once(sample, visit):
         texts = (WORDS["en"][name], f"run_with('{name}')", f"devices of {name}")
         for text in texts:
             assert page.get_by_text(text).is_visible()
-            assert not page.get_by_text(text.replace(name, other)).is_visible()
-        assert not page.get_by_text(WORDS["en"][other]).is_visible()
+        for text in (WORDS["en"][other], *(text.replace(name, other) for text in texts[1:])):
+            assert not page.get_by_text(text).is_visible()
         assert page.locator(f".stamp.framework-{name}").is_visible()
         assert not page.locator(f".stamp.framework-{other}").is_visible()
         assert page.get_by_text("print(sum(values))").is_visible()  # What is common stays
@@ -109,7 +109,8 @@ def test_the_switch_keeps_the_reader_s_place(sample, visit):
 
 
 def test_the_language_switch_keeps_page_heading_and_framework(sample, visit):
-    page = visit(sample, "en/two.html?framework=pytorch").page
+    low = {"width": 1000, "height": 500}
+    page = visit(sample, "en/two.html?framework=pytorch", viewport=low).page
     page.get_by_role("heading", name="Look Closely").evaluate("e => e.scrollIntoView()")
     page.locator(".languages").get_by_text("中文").click()
     page.wait_for_url("**/zh/two.html#look")
@@ -199,8 +200,17 @@ def test_every_chinese_term_that_the_chapter_uses_is_found(chapter, visit):
     """What the reader sees on a page is what the search must find there."""
     watched = visit(chapter, "zh/search.html?q=并行")
     watched.page.wait_for_function("Search.hasIndex()")
-    text = watched.open("zh/async-computation.html").locator("article").inner_text()
-    words = {w for w in re.findall("[\u4e00-\u9fff]{2,6}", text)}
+    texts = watched.open("zh/async-computation.html").evaluate(
+        """() => {
+            const walk = document.createTreeWalker(document.querySelector("article"), 4);
+            const texts = [];
+            while (walk.nextNode())
+                if (!walk.currentNode.parentElement.closest(".timeline-box, .stamp, button"))
+                    texts.push(walk.currentNode.data);
+            return texts;
+        }"""
+    )
+    words = {word for text in texts for word in re.findall("[\u4e00-\u9fff]{2,6}", text)}
     watched.open("zh/search.html?q=并行")
     missing = watched.page.evaluate(
         """(words) => words.filter((word) => {
@@ -242,7 +252,7 @@ def test_all_solutions_of_the_chapter_are_folded(chapter, visit):
         folds = watched.open(path).locator("details.solution")
         count += folds.count()
         assert folds.evaluate_all("folds => folds.every((fold) => !fold.open)")
-        assert "<details" not in watched.page.locator("article").inner_text()
+        assert "<details" not in watched.page.locator("main").inner_text()
     assert count > 40
 
 
@@ -540,13 +550,16 @@ def test_the_keyboard_reaches_everything(sample, visit):
     for _ in range(80):
         reached.append(
             page.evaluate(
-                "(e = document.activeElement) => e.textContent.trim() || e.ariaLabel || e.tagName"
+                """() => {
+                    const {textContent, ariaLabel, tagName} = document.activeElement ?? {};
+                    return textContent?.trim() || ariaLabel || tagName;
+                }"""
             )
         )
         page.keyboard.press("Tab")
     for name in ("PyTorch", "中文", "Download notebook", "Solution 1", "Servers"):
         assert name in reached, reached
-    assert any("Timeline" in name for name in reached)
+    assert any("Timeline" in (name or "") for name in reached)
     page.locator(".frameworks button").last.focus()
     page.keyboard.press("Space")
     assert frameworks_shown(page) == {"mxnet": False, "pytorch": True}
@@ -564,20 +577,27 @@ def violations(page) -> list[str]:
     ]
 
 
+def check_all(site, visit, lang, scheme):
+    watched, found = visit(site, f"{lang}/index.html", color_scheme=scheme), {}
+    for path in site.pages():
+        if path.startswith(lang):
+            page = watched.open(path)
+            page.evaluate(UNFOLD)
+            found[path] = violations(page)
+    assert len(found) > 3
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize(("lang", "scheme"), [("en", "light"), ("zh", "dark")])
+def test_axe_finds_no_serious_violation(chapter, visit, lang, scheme):
+    """Colors do not depend on the language, so each page is looked at once in each of both."""
+    check_all(chapter, visit, lang, scheme)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_axe_finds_no_serious_violation(chapter, sample, visit, lang, scheme):
-    found = {}
-    for site in (chapter, sample):
-        watched = visit(site, f"{lang}/index.html", color_scheme=scheme, bypass_csp=True)
-        for path in site.pages():
-            if path.startswith(lang):
-                page = watched.open(path)
-                page.evaluate(
-                    "for (const fold of document.querySelectorAll('details')) fold.open = true"
-                )
-                found[path] = violations(page)
-    assert not any(found.values()), found
+def test_axe_finds_no_serious_violation_with_two_frameworks(sample, visit, lang, scheme):
+    check_all(sample, visit, lang, scheme)
 
 
 def test_axe_finds_no_serious_violation_on_a_phone(sample, visit):

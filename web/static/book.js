@@ -21,8 +21,10 @@ function keepPlace(change) {
     (element) => !element.closest(".framework") && element.getBoundingClientRect().top > 60,
   );
   const before = seen?.getBoundingClientRect().top;
+  root.style.overflowAnchor = "none"; // Or the browser moves the page, too
   change();
   if (seen) window.scrollBy({ top: seen.getBoundingClientRect().top - before, behavior: "instant" });
+  requestAnimationFrame(() => (root.style.overflowAnchor = ""));
 }
 
 function showFramework(name) {
@@ -73,9 +75,10 @@ const sections = [...document.querySelectorAll("article section[id] section[id],
 
 // Headings have the same names in every language, so the way over leads to where the reader is.
 function markPlace() {
+  const line = scrollY + innerHeight > root.scrollHeight - 2 ? innerHeight / 2 : 120;
   const above = sections.filter((section) => {
     const { top, height } = section.getBoundingClientRect();
-    return height > 0 && top < 120;
+    return height > 0 && top < line;
   });
   for (const link of languages) {
     const address = new URL(link.href);
