@@ -46,6 +46,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
+from d2l_local import gluon2
+
 import numpy as np
 
 # --- What MXNet's modules see when they import NumPy ----------------------------------------------
@@ -421,6 +423,8 @@ PATCHES: tuple[tuple[str, Callable[[], bool], Callable[[ModuleType], None]], ...
     ("numpy.divide of MXNet's arrays: left to MXNet", _division_is_renamed, _patch_division),
 )
 
+GLUON_2 = "Gluon 2: classic arrays taken and returned"
+
 _done: list[str] = []
 
 
@@ -435,7 +439,10 @@ def patch(mxnet: ModuleType) -> None:
     ``import mxnet`` calls this by itself after ``apply``. Calling it again changes nothing.
     """
     if not mxnet.__version__.startswith("1."):
-        return  # MXNet 2 has other modules
+        if GLUON_2 not in _done:
+            gluon2.patch(mxnet)
+            _note(GLUON_2)
+        return
     for what, is_needed, cure in PATCHES:
         if is_needed():
             cure(mxnet)

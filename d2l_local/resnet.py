@@ -21,21 +21,28 @@ class Residual(nn.HybridBlock):
 
     def __init__(self, num_channels, use_1x1conv=False, strides=1, **kwargs):
         super().__init__(**kwargs)
-        with self.name_scope():
-            self.conv1 = nn.Conv2D(num_channels, kernel_size=3, padding=1, strides=strides)
-            self.conv2 = nn.Conv2D(num_channels, kernel_size=3, padding=1)
-            self.conv3 = None
-            if use_1x1conv:
-                self.conv3 = nn.Conv2D(num_channels, kernel_size=1, strides=strides)
-            self.bn1 = nn.BatchNorm()
-            self.bn2 = nn.BatchNorm()
-            # A layer and not a function: Gluon's layers know which kind of array they have.
-            self.relu = nn.Activation("relu")
+        self.conv1 = nn.Conv2D(num_channels, kernel_size=3, padding=1, strides=strides)
+        self.conv2 = nn.Conv2D(num_channels, kernel_size=3, padding=1)
+        self.conv3 = None
+        if use_1x1conv:
+            self.conv3 = nn.Conv2D(num_channels, kernel_size=1, strides=strides)
+        self.bn1 = nn.BatchNorm()
+        self.bn2 = nn.BatchNorm()
+        # A layer and not a function: Gluon's layers know which kind of array they have.
+        self.relu = nn.Activation("relu")
 
-    def hybrid_forward(self, F, X):
+    def _forward(self, X):
         Y = self.relu(self.bn1(self.conv1(X)))
         Y = self.bn2(self.conv2(Y))
         return self.relu(Y + (self.conv3(X) if self.conv3 else X))
+
+    if hasattr(nn.HybridBlock, "hybrid_forward"):
+
+        def hybrid_forward(self, F, X):
+            return self._forward(X)
+
+    else:  # MXNet 2
+        forward = _forward
 
 
 def resnet18(num_classes):
