@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import functools
 import importlib.metadata
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +132,8 @@ def load_cuda_libraries() -> None:
     """
     if not gpu_wheel_installed():
         return
+    # MXNet was compiled with cuDNN 8.1 and would warn of 8.9, which takes its calls all the same.
+    os.environ.setdefault("MXNET_CUDNN_LIB_CHECKING", "0")
     for name, _ in CUDA_LIBRARIES:
         if path := _packaged(name):
             with contextlib.suppress(OSError):

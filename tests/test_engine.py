@@ -604,9 +604,11 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
             raise OSError("libsomething.so: cannot open shared object file")
 
     monkeypatch.setattr(sys, "path", [str(gpu_wheel)])
+    monkeypatch.setattr(os, "environ", {})
     monkeypatch.setattr(gpus.ctypes, "CDLL", load)
     assert gpus.gpu_wheel_installed()
     gpus.load_cuda_libraries()
+    assert os.environ == {"MXNET_CUDNN_LIB_CHECKING": "0"}  # Else a warning of no use to a reader
     assert loaded == list(paths.values())
     order = [Path(path).name for path in loaded]
     assert order.index("libcudart.so.11.0") == 0
@@ -619,4 +621,6 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
 def test_the_cpu_build_wants_no_cuda(monkeypatch):
     monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: False)
     monkeypatch.setattr(gpus, "_packaged", lambda name: pytest.fail("must not be asked"))
+    monkeypatch.setattr(os, "environ", {})
     gpus.load_cuda_libraries()
+    assert os.environ == {}
