@@ -83,7 +83,7 @@ def _listed(contexts: list) -> str:
     return ", ".join(map(str, contexts))
 
 
-_mxnet_gpu, _mxnet_num_gpus = mx.context.gpu, mx.context.num_gpus
+_mxnet_gpu, _mxnet_num_gpus = mx.gpu, mx.npx.num_gpus
 
 
 @functools.wraps(_mxnet_gpu)
