@@ -245,7 +245,7 @@ def _import_mxnet():
         if error.name != "mxnet":
             raise
         reason = f"MXNet is not installed in this Python, {sys.executable}"
-        raise LoadError(reason, install.set_up(install.fitting_build())) from error
+        raise LoadError(reason, install.set_up("mxnet", install.fitting_build())) from error
     except OSError as error:
         raise _explain(str(error)) from error
 
@@ -281,7 +281,8 @@ def _explain(message: str) -> LoadError:
             install.pip_install(*sorted({package for _, package in missing})),
         )
     return LoadError(
-        f"MXNet's library cannot be loaded: {message}", install.set_up(install.fitting_build())
+        f"MXNet's library cannot be loaded: {message}",
+        install.set_up("mxnet", install.fitting_build()),
     )
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from d2l_local import gpus
 
 ROOT = Path(__file__).resolve().parents[1]
-VENV = ROOT / ".venv"
+# The environments that the Makefile makes.
+VENVS = {"mxnet": ROOT / ".venv", "pytorch": ROOT / ".venv-pytorch"}
 
 # MXNet's two builds, by the names of their extras in pyproject.toml, with what each alone needs.
 BUILDS = {
@@ -62,26 +63,28 @@ def pip_install(*packages: str) -> str:
     return f"{_pip('install')} --no-deps {' '.join(map(shlex.quote, packages))}"
 
 
-def set_up(build: str) -> str:
-    """What to type to come to a Python in which the chapter runs, with MXNet in one of `BUILDS`."""
+def set_up(framework: str, build: str) -> str:
+    """What to type to come to a Python in which the chapter runs; MXNet in one of `BUILDS`."""
     if not _checkout():
-        return pip_install("d2l==1.0.3", *BUILDS[build], "graphviz")
-    if _conda():
+        packages = [*BUILDS[build], "graphviz"] if framework == "mxnet" else ["torch"]
+        return pip_install("d2l==1.0.3", *packages)
+    if _conda() and framework == "mxnet":
         return _create_environment(build)
-    if _in_venv():  # It is this one, so it must be broken
-        return f"rm -rf {_from_here(VENV)} && {_make('setup')}"
-    if (VENV / "ready-mxnet").exists():
-        return f"{_from_here(VENV / 'bin' / 'python')} -m d2l_local"
-    return _make("setup")
+    venv = VENVS[framework]
+    if _in(venv):  # It is this one, so it must be broken
+        return f"rm -rf {_from_here(venv)} && {_make('setup', framework)}"
+    if (venv / f"ready-{framework}").exists():
+        return f"{_from_here(venv / 'bin' / 'python')} -m d2l_local"
+    return _make("setup", framework)
 
 
-def read() -> str:
+def read(framework: str) -> str:
     """What to type to open the notebooks."""
     if not _checkout():
         return "jupyter lab"
-    if _in_venv():
-        return _make("lab")
-    notebooks = _from_here(ROOT / "chapters" / "mxnet" / "en")
+    if _in(VENVS[framework]):
+        return _make("lab", framework)
+    notebooks = _from_here(ROOT / "chapters" / framework / "en")
     return f"{shlex.quote(sys.executable)} -m jupyterlab {notebooks}"
 
 
@@ -94,9 +97,8 @@ def _conda() -> bool:
     return Path(sys.prefix, "conda-meta").is_dir()
 
 
-def _in_venv() -> bool:
-    """Whether this is the Python that the Makefile has set up."""
-    return Path(sys.prefix).resolve() == VENV
+def _in(venv: Path) -> bool:
+    return Path(sys.prefix).resolve() == venv
 
 
 def _create_environment(build: str) -> str:
@@ -115,9 +117,9 @@ def _pip(action: str) -> str:
     return f"{_from_here(Path(uv))} pip {action} --python {python}"
 
 
-def _make(target: str) -> str:
+def _make(target: str, framework: str) -> str:
     folder = "" if Path.cwd() == ROOT else f"-C {_from_here(ROOT)} "
-    return f"make {folder}{target}"
+    return f"make {folder}{target}" + ("" if framework == "mxnet" else f" FRAMEWORK={framework}")
 
 
 def _from_here(path: Path) -> str:

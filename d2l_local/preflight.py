@@ -17,12 +17,18 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from d2l_local import gpus, install
+
+if TYPE_CHECKING:
+    import numpy as np
 
 PYTHONS = (3, 9), (3, 13)  # Oldest and newest that the package is tested on
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
 GIB = 2**30
+PACKAGES = ("numpy", "d2l", *install.WHEELS, "torch")
+NAMES = {"mxnet": "MXNet", "pytorch": "PyTorch"}
 
 
 def main(arguments: list[str] | None = None, seconds: float = SECONDS) -> int:
@@ -43,23 +49,28 @@ def examine(seconds: float = SECONDS) -> dict:
 
     A part that cannot be examined is a dictionary with an ``error``.
     """
+    # The framework that this Python is for; a Python with neither is told how to come to MXNet.
+    framework = "mxnet"
+    if install.version("torch") and not install.installed_builds():
+        framework = "pytorch"
     with ThreadPoolExecutor() as pool:
-        nvidia, mxnet, data = pool.map(lambda part: _ask(part, seconds), QUESTIONS)
+        questions = ("nvidia", framework, "data")
+        nvidia, answer, data = pool.map(lambda part: _ask(part, seconds), questions)
     facts = {
         "python": {"version": platform.python_version(), "executable": sys.executable},
-        "packages": {name: install.version(name) for name in ("numpy", "d2l", *install.WHEELS)},
-        "mxnet": mxnet,
+        "packages": {name: install.version(name) for name in PACKAGES},
+        "framework": {"name": framework, **answer},
         "nvidia": nvidia,
         "cores": _cores(),
         "memory": _memory(),
         "data": data,
     }
-    problem = next(_problems(facts), None)
-    reason, command = problem or (
-        f"MXNet computes on {', '.join(mxnet['devices'])}",
-        install.read(),
-    )
-    return {**facts, "ready": problem is None, "verdict": reason, "command": command}
+    if problem := next(_problems(facts), None):
+        verdict, command = problem
+    else:
+        verdict = f"{NAMES[framework]} computes on {', '.join(answer['devices'])}"
+        command = install.read(framework)
+    return {**facts, "ready": problem is None, "verdict": verdict, "command": command}
 
 
 # --- Questions, answered in a process of their own ------------------------------------------------
@@ -96,18 +107,34 @@ def _mxnet() -> dict:
     used = d2l.devices(max(2, d2l.num_gpus()))
     ones = [mx.nd.ones((200, 200), ctx=device) for device in used]
     products = [mx.nd.dot(x, x) for x in ones]
-    wrong = [str(p.context) for p in products if not (p.asnumpy() == 200).all()]
-    if wrong:
-        raise ArithmeticError(f"a matrix product came out wrong on {', '.join(wrong)}")
     report = d2l.engine_report()
     return {
         "version": report["MXNet"],
         "build": "GPU" if gpu_build() else "CPU",
-        "devices": [str(device) for device in used],
+        "devices": [_checked(p.context, p.asnumpy()) for p in products],
         "usable_gpus": [gpu.index for gpu in usable_gpus()],
         "blas_kernel": report["BLAS kernel"],
-        "threads_per_device": int(report["threads"]),
+        "threads": int(report["threads"]),
         "scratch_copies": int(report["scratch copies"]),
+    }
+
+
+def _pytorch() -> dict:
+    from d2l_local import torch as d2l
+
+    import torch
+
+    used = d2l.devices(max(1, d2l.num_gpus()))
+    products = [
+        torch.ones((200, 200), device=device) @ torch.ones(200, 200, device=device)
+        for device in used
+    ]
+    return {
+        "version": torch.__version__,
+        "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
+        "devices": [_checked(p.device, p.cpu().numpy()) for p in products],
+        "usable_gpus": list(range(d2l.num_gpus())),
+        "threads": torch.get_num_threads(),
     }
 
 
@@ -120,7 +147,14 @@ def _data() -> dict:
     return {"available": f"Fashion-MNIST in {' and '.join(folders)}" if folders else None}
 
 
-QUESTIONS = {"nvidia": _nvidia, "mxnet": _mxnet, "data": _data}
+def _checked(device: object, product: np.ndarray) -> str:
+    """The name of a device, after a look at the product of two 200x200 matrices of ones there."""
+    if not (product == 200).all():
+        raise ArithmeticError(f"the product of two matrices came out wrong on {device}")
+    return str(device)
+
+
+QUESTIONS = {"nvidia": _nvidia, "mxnet": _mxnet, "pytorch": _pytorch, "data": _data}
 
 
 def answer(question: str) -> None:
@@ -204,14 +238,15 @@ def _memory() -> dict:
 
 def _problems(facts: dict) -> Iterator[tuple[str, str]]:
     """Reasons why the chapter cannot run, each with what to type; the gravest comes first."""
+    framework = facts["framework"]
     # As the answer has it, because asking the driver in this process could hang.
     build = facts["nvidia"].get("fitting_build", "mxnet")
-    if error := facts["mxnet"].get("error"):
-        reason = f"MXNet does not run: {error}"
+    if error := framework.get("error"):
+        reason = f"{NAMES[framework['name']]} does not run: {error}"
         if not PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
             tried = " to ".join("{}.{}".format(*python) for python in PYTHONS)
             reason += f". It is known to run on Python {tried}"
-        yield reason, facts["mxnet"].get("command") or install.set_up(build)
+        yield reason, framework.get("command") or install.set_up(framework["name"], build)
     if len(builds := install.installed_builds()) > 1:
         reason = f"both {' and '.join(builds)} are installed, and each overwrote files of the other"
         yield reason, install.switch_to(build)
@@ -232,22 +267,22 @@ def table(facts: dict) -> str:
 
 
 def _rows(facts: dict) -> Iterator[tuple[str, str]]:
-    packages, mxnet, nvidia = facts["packages"], facts["mxnet"], facts["nvidia"]
+    packages, framework = facts["packages"], facts["framework"]
     yield "Python", "{version} ({executable})".format(**facts["python"])
     yield "NumPy", packages["numpy"] or "not installed"
     yield "MXNet", " and ".join(_builds(packages)) or "not installed"
+    if packages["torch"]:
+        yield "PyTorch", packages["torch"]
     yield "d2l", packages["d2l"] or "not installed"
-    if "error" in nvidia:
-        yield "driver", f"cannot be asked: {nvidia['error']}"
+    if "error" in facts["nvidia"]:
+        yield "driver", f"cannot be asked: {facts['nvidia']['error']}"
     else:
-        yield from _nvidia_rows(nvidia, mxnet, bool(packages["mxnet-cu112"]))
-    if "error" in mxnet:
-        yield "BLAS kernel", "unknown: MXNet does not run"
-        threads = ""
-    else:
-        yield "BLAS kernel", mxnet["blas_kernel"]
-        threads = f", {mxnet['threads_per_device']} thread a CPU device"
-    yield "cores", f"{facts['cores']}{threads}"
+        yield from _nvidia_rows(facts["nvidia"], framework, bool(packages["mxnet-cu112"]))
+    if framework["name"] == "mxnet":
+        yield "BLAS kernel", framework.get("blas_kernel", "unknown, because MXNet does not run")
+    threads = framework.get("threads")
+    yield "cores", str(facts["cores"])
+    yield "threads", "unknown" if threads is None else f"{threads} a CPU device"
     total, available = facts["memory"].values()
     yield "memory", f"{total} GiB" + ("" if available is None else f", {available} available")
     yield "data set", _data_row(facts["data"])
@@ -259,7 +294,7 @@ def _builds(packages: dict) -> Iterator[str]:
             yield f"{packages[name]}, {build} build ({name})"
 
 
-def _nvidia_rows(nvidia: dict, mxnet: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
+def _nvidia_rows(nvidia: dict, framework: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
     driver, libraries = nvidia["driver"], nvidia["cuda_libraries"]
     if driver:
         version = driver["version"] or "of unknown version"
@@ -268,29 +303,32 @@ def _nvidia_rows(nvidia: dict, mxnet: dict, gpu_build: bool) -> Iterator[tuple[s
         yield "driver", "none"
     for gpu in nvidia["gpus"]:
         described = "{name}, compute capability {compute_capability}".format(**gpu)
-        yield f"gpu({gpu['index']})", f"{described}: {_use(gpu, mxnet, gpu_build)}"
+        yield f"gpu({gpu['index']})", f"{described}: {_use(gpu, framework, gpu_build)}"
     if not nvidia["gpus"]:
         yield "GPUs", "none"
     if not gpu_build:
-        yield "CUDA libraries", "not needed by the CPU build"
+        if framework["name"] == "mxnet":
+            yield "CUDA libraries", "not needed by the CPU build"
     elif libraries["missing"]:
         yield "CUDA libraries", f"missing: {', '.join(libraries['missing'])}"
     else:
         yield "CUDA libraries", f"all {len(libraries['found'])} found"
 
 
-def _use(gpu: dict, mxnet: dict, gpu_build: bool) -> str:
-    """Whether MXNet can use a GPU, and if not, why."""
+def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
+    """Whether the framework can use a GPU, and if not, why."""
+    if gpu["index"] in framework.get("usable_gpus", ()):
+        return "used"
+    if framework["name"] == "pytorch":
+        return "not used by this build of PyTorch"
     if not gpu["supported"]:
         oldest, newest = gpus.OLDEST_CAPABILITY, gpus.NEWEST_CAPABILITY
         return (
             "not used, because MXNet's wheel has code for {}.{} to {}.{}; "
             "the README names newer builds".format(*oldest, *newest)
         )
-    if gpu["index"] in mxnet.get("usable_gpus", ()):
-        return "used"
     if gpu_build:
-        return "not used, MXNet does not run"
+        return "not used, because MXNet does not run"
     return f"idle with the CPU build; for the other type: {install.switch_to('cu112')}"
 
 

@@ -83,7 +83,7 @@ def test_a_machine_on_which_the_chapter_runs():
     assert "1.9.1" in table["MXNet"]
     text, command = verdict(done)
     assert text.startswith("Ready: MXNet computes on ")
-    assert command == install.read()
+    assert command == install.read("mxnet")
     # In columns
     assert (
         len(
@@ -103,8 +103,8 @@ def test_json_holds_all_of_it():
     assert facts["ready"] is True
     assert facts["python"]["executable"] == sys.executable
     assert facts["packages"]["d2l"] == "1.0.3"
-    assert facts["mxnet"]["threads_per_device"] == 1
-    assert len(facts["mxnet"]["devices"]) >= 2
+    assert facts["framework"]["threads"] == 1
+    assert len(facts["framework"]["devices"]) >= 2
     assert facts["cores"] == len(os.sched_getaffinity(0))
     physical = psutil.virtual_memory().total / 2**30
     assert 0 < facts["memory"]["available_gib"] <= facts["memory"]["total_gib"] <= physical + 0.1
@@ -115,8 +115,8 @@ def test_json_holds_all_of_it():
 
 def test_settings_of_the_reader_count():
     facts = json.loads(run("--json", MXNET_CPU_TEMP_COPY=7, OPENBLAS_CORETYPE="Prescott").stdout)
-    assert facts["mxnet"]["scratch_copies"] == 7
-    assert facts["mxnet"]["blas_kernel"] == "Prescott"
+    assert facts["framework"]["scratch_copies"] == 7
+    assert facts["framework"]["blas_kernel"] == "Prescott"
 
 
 # --- No MXNet -------------------------------------------------------------------------------------
@@ -186,6 +186,34 @@ def test_mxnet_alone_is_missing(broken):
     assert rows(done)["NumPy"].strip() != "not installed"
 
 
+# --- PyTorch --------------------------------------------------------------------------------------
+
+
+def test_a_python_for_pytorch_is_examined_for_pytorch(empty_python, copy, tmp_path):
+    for file in ("Makefile", "environment.yml"):
+        (copy / file).touch()
+    distribution(tmp_path, "torch", "2.13.0")
+    done = run(python=empty_python, cwd=copy, PYTHONPATH=tmp_path)
+    assert done.returncode == 1
+    assert rows(done)["PyTorch"].strip() == "2.13.0"
+    text, command = verdict(done)
+    assert text.startswith("Not ready: PyTorch does not run: ModuleNotFoundError: ")
+    assert command == "make setup FRAMEWORK=pytorch"
+
+
+@pytest.mark.skipif(
+    not (install.VENVS["pytorch"] / "ready-pytorch").exists(),
+    reason="PyTorch's environment is not set up: make setup FRAMEWORK=pytorch",
+)
+def test_pytorch_where_it_runs():
+    done = run(python=install.VENVS["pytorch"] / "bin" / "python")
+    assert done.returncode == 0, done.stdout
+    text, command = verdict(done)
+    assert text.startswith("Ready: PyTorch computes on ")
+    assert command == "make lab FRAMEWORK=pytorch"
+    assert "BLAS kernel" not in rows(done)
+
+
 # --- MXNet that does not work ---------------------------------------------------------------------
 
 
@@ -235,7 +263,7 @@ def test_mxnet_that_hangs_is_ended_with_its_children(broken, tmp_path):
 def test_an_answer_counts_whatever_is_printed_before_it(broken):
     folder = broken("print('{\"error\": 1}')\nraise ValueError('the reason')")
     facts = json.loads(run("--json", PYTHONPATH=folder).stdout)
-    assert facts["mxnet"]["error"] == "ValueError: the reason"
+    assert facts["framework"]["error"] == "ValueError: the reason"
 
 
 def test_both_builds(tmp_path):
@@ -335,9 +363,13 @@ def facts(monkeypatch):
         wheel = {"CPU": "mxnet", "GPU": "mxnet-cu112"}[build]
         return {
             "python": {"version": "3.11.7", "executable": "python"},
-            "packages": {"numpy": "2.4.6", "d2l": None, "mxnet": None, "mxnet-cu112": None}
-            | {wheel: "1.9.1"},
-            "mxnet": {"blas_kernel": "Zen", "threads_per_device": 1, "usable_gpus": list(usable)},
+            "packages": {**dict.fromkeys(preflight.PACKAGES), wheel: "1.9.1"},
+            "framework": {
+                "name": "mxnet",
+                "blas_kernel": "Zen",
+                "threads": 1,
+                "usable_gpus": list(usable),
+            },
             "nvidia": {
                 "driver": {"version": "535.1", "cuda": "12.2"},
                 "gpus": listed,
@@ -368,7 +400,7 @@ def test_missing_cuda_libraries_are_all_named(facts):
     missing = ["libcudart.so.11.0", "libcudnn.so.8"]
     text = preflight.table(facts("8.0", missing=missing))
     assert "CUDA libraries  missing: libcudart.so.11.0, libcudnn.so.8\n" in text
-    assert "compute capability 8.0: not used, MXNet does not run" in text
+    assert "compute capability 8.0: not used, because MXNet does not run" in text
 
 
 def test_the_gpu_build_without_a_driver_says_how_to_get_the_other(broken):
@@ -423,7 +455,7 @@ def test_a_python_that_is_too_old():
 
 
 def test_a_python_that_is_too_new_is_named(monkeypatch):
-    facts = {"mxnet": {"error": "the reason"}, "nvidia": {}, "data": {}}
+    facts = {"framework": {"name": "mxnet", "error": "the reason"}, "nvidia": {}, "data": {}}
     assert "known to run" not in next(preflight._problems(facts))[0]
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
     assert "It is known to run on Python 3.9 to 3.13" in next(preflight._problems(facts))[0]
