@@ -33,20 +33,17 @@ def patch(mxnet: ModuleType) -> None:
         stacklevel=2,
     )
     mxnet.npx.reset_np()
-    gluon = mxnet.gluon
+    gluon, classic = mxnet.gluon, functools.partial(_taking_classic_arrays, mxnet)
+    # MXNet's decorator use_np has given each class copies of the methods that it inherits.
     for block in _subclasses(gluon.Block):
-        # Most have a __call__ of their own, made by MXNet's decorator use_np.
-        _take_classic_arrays(mxnet, block, ["__call__"])
-    _take_classic_arrays(mxnet, gluon.Block, ["load_parameters"])
-    _take_classic_arrays(
-        mxnet,
-        gluon.Parameter,
-        ["cast", "data", "grad", "initialize", "list_data", "list_grad", "set_data", "_reduce"],
-    )
-    _take_classic_arrays(
-        mxnet, gluon.Trainer, ["__init__", "allreduce_grads", "load_states", "step", "update"]
-    )
-    _keep_names(mxnet)
+        _wrap(block, ["__call__", "load_parameters"], classic)
+        _wrap(block, ["collect_params"], _with_old_methods)
+    _wrap(gluon.Parameter, ["cast", "data", "grad", "initialize", "list_data"], classic)
+    _wrap(gluon.Parameter, ["list_grad", "set_data", "_reduce"], classic)
+    _wrap(gluon.Trainer, ["__init__", "allreduce_grads", "step", "update"], classic)
+    _wrap(gluon.Trainer, ["load_states", "save_states"], classic)
+    mxnet.metric = gluon.metric
+    gluon.contrib.nn = sys.modules["mxnet.gluon.contrib.nn"] = gluon.nn
     _refuse_what_is_gone(mxnet)
 
 
@@ -56,15 +53,16 @@ def _subclasses(cls: type) -> Iterator[type]:
         yield from _subclasses(subclass)
 
 
-def _take_classic_arrays(mxnet: ModuleType, cls: type, names: list[str]) -> None:
-    """Let methods take and return classic arrays while NumPy semantics are off."""
+def _wrap(cls: type, names: list[str], wrapper: Callable[[Callable], Callable]) -> None:
+    """Put ``wrapper`` around those methods of a class that it does not inherit."""
     for name in names:
-        method = vars(cls).get(name)
-        if method is not None and not hasattr(method, "takes_classic_arrays"):
-            setattr(cls, name, _in_numpy_mode(mxnet, method))
+        if name in vars(cls):
+            setattr(cls, name, wrapper(vars(cls)[name]))
 
 
-def _in_numpy_mode(mxnet: ModuleType, method: Callable) -> Callable:
+def _taking_classic_arrays(mxnet: ModuleType, method: Callable) -> Callable:
+    """``method``, which takes and returns classic arrays while NumPy semantics are off."""
+
     @functools.wraps(method)
     def wrapper(self, *args: Any, **kwargs: Any) -> Any:
         if mxnet.util.is_np_array():
@@ -74,7 +72,6 @@ def _in_numpy_mode(mxnet: ModuleType, method: Callable) -> Callable:
             result = method(self, *args, **kwargs)
         return _each(mxnet.np.ndarray, "as_nd_ndarray", result)
 
-    wrapper.takes_classic_arrays = True
     return wrapper
 
 
@@ -96,19 +93,17 @@ class _Parameters(dict):
 
     def zero_grad(self) -> None:
         for parameter in self.values():
-            parameter.zero_grad()
+            if parameter.grad_req != "null":
+                for grad in parameter.list_grad():  # Parameter.zero_grad fails in 2.0.0b1
+                    grad[:] = 0
 
 
-def _keep_names(mxnet: ModuleType) -> None:
-    mxnet.metric = mxnet.gluon.metric
-    mxnet.gluon.contrib.nn = sys.modules["mxnet.gluon.contrib.nn"] = mxnet.gluon.nn
-    collect_params = mxnet.gluon.Block.collect_params
-
+def _with_old_methods(collect_params: Callable) -> Callable:
     @functools.wraps(collect_params)
     def wrapper(self, select: str | None = None) -> _Parameters:
         return _Parameters(collect_params(self, select))
 
-    mxnet.gluon.Block.collect_params = wrapper
+    return wrapper
 
 
 def _refuse_what_is_gone(mxnet: ModuleType) -> None:
