@@ -35,7 +35,7 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix
+.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix test-colab
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -66,6 +66,9 @@ test: $(READY)  ## Test the package, the builder, the text and the notebooks
 
 test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy
 	$(PY) tests/matrix.py $(OPTIONS)
+
+test-colab: $(READY)  ## Set up Colab in a Python like its own and run every notebook there (slow)
+	$(PY) -m pytest --quiet -m slow --capture=no tests/test_colab.py
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)

@@ -1,0 +1,15 @@
+# The chapter and all that it needs, on CPU cores. JupyterLab prints the address to open:
+#
+#   docker build -t d2l-local .
+#   docker run --rm -p 8888:8888 d2l-local
+FROM debian:12-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates make python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+RUN useradd --create-home reader
+USER reader
+WORKDIR /home/reader/chapter
+COPY --chown=reader . .
+RUN make setup
+EXPOSE 8888
+CMD [".venv/bin/python", "-m", "jupyterlab", "--ip=0.0.0.0", "--no-browser", "--notebook-dir=chapters"]
