@@ -100,6 +100,17 @@ class Chinese(SearchLanguage):
 var splitQuery = (query) => query.match(/[\\u3400-\\u9fff]+|[^\\W_]\\w*/g)?.flatMap((run) =>
   run[0] < "\\u3400" || run.length < 3 ? [run]
     : Array.from({length: run.length - 1}, (_, i) => run.slice(i, i + 2))) ?? [];
+
+// What is shown and marked of a page is what was typed, undivided.
+const {_parseQuery: parse, makeSearchSummary: summarize} = Search;
+let typed = [];
+Search._parseQuery = (query) => {
+  typed = query.toLowerCase().split(/\\s+/).filter(Boolean);
+  const [, terms, excluded, , objects] = parse(query);
+  localStorage.setItem("sphinx_highlight_terms", typed.join(" "));
+  return [query, terms, excluded, new Set(typed), objects];
+};
+Search.makeSearchSummary = (text, terms, anchor) => summarize(text, [...terms, ...typed], anchor);
 """
 
     def __init__(self, options):

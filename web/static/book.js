@@ -91,3 +91,9 @@ for (const link of languages) {
   for (const event of ["pointerenter", "pointerdown", "focus", "click"]) link.addEventListener(event, markPlace);
   link.addEventListener("click", () => remember("language", link.dataset.language));
 }
+
+// ---- Figures that are wider than a phone -------------------------------------------------------
+
+for (const figure of document.querySelectorAll("article p:has(> img)")) {
+  if (getComputedStyle(figure).overflowX === "auto") figure.tabIndex = 0; // To scroll with keys
+}
