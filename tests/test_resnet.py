@@ -16,17 +16,6 @@ nd, npx = mx.nd, mx.npx
 original = sys.modules["d2l.mxnet"]  # Imported by ours, which prepares the process first
 
 
-@pytest.fixture(params=["nd", "np"])
-def array(request):
-    """Make an array of the kind that is in force: classic, or NumPy's."""
-    if request.param == "nd":
-        yield nd.array
-        return
-    npx.set_np()
-    yield mx.np.array
-    npx.reset_np()
-
-
 def images(array, n=2, channels=1, size=28):
     shape = (n, channels, size, size)
     return array(np.random.RandomState(0).rand(*shape).astype("float32"))

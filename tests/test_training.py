@@ -17,17 +17,6 @@ CPUS = [mx.cpu(1), mx.cpu(2)]
 pytestmark = [pytest.mark.timeout(200), pytest.mark.filterwarnings("ignore:.*CPU devices on")]
 
 
-@pytest.fixture(params=["nd", "np"])
-def array(request):
-    """Make an array of the kind that is in force: classic, or NumPy's."""
-    if request.param == "nd":
-        yield nd.array
-        return
-    npx.set_np()
-    yield mx.np.array
-    npx.reset_np()
-
-
 @pytest.fixture(autouse=True)
 def no_windows(monkeypatch):
     """Draw figures, but show them nowhere."""

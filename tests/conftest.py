@@ -1,0 +1,18 @@
+"""Fixtures of several test modules."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(params=["nd", "np"])
+def array(request):
+    """Make an MXNet array of the kind that is in force: classic, or NumPy's."""
+    from d2l_local import mxnet as d2l
+
+    if request.param == "nd":
+        yield d2l.mx.nd.array
+        return
+    d2l.mx.npx.set_np()
+    yield d2l.mx.np.array
+    d2l.mx.npx.reset_np()
