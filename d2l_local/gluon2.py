@@ -8,6 +8,7 @@ NumPy semantics on, and its Gluon takes ``mx.np`` arrays alone. `patch` changes,
   outermost call converts: the two kinds of array share memory and the record for gradients.
 * Names that moved are also where 1.9.1 has them: ``gluon.contrib.nn``, ``mx.metric``, and what its
   ``ParameterDict`` can do.
+* An optimizer's ``update``, where a reader defines one, gets one parameter at a time.
 * What Gluon 2 has no more (``hybrid_forward``, ``F``, prefixes) raises an error that says so.
 
 ``docs/matrix.md`` says which sections of the chapter run.
@@ -42,6 +43,7 @@ def patch(mxnet: ModuleType) -> None:
     _wrap(gluon.Parameter, ["list_grad", "set_data", "_reduce"], classic)
     _wrap(gluon.Trainer, ["__init__", "allreduce_grads", "step", "update"], classic)
     _wrap(gluon.Trainer, ["load_states", "save_states"], classic)
+    _wrap(mxnet.optimizer.Optimizer, ["update_multi_precision"], _updating_one_by_one)
     mxnet.metric = gluon.metric
     gluon.contrib.nn = sys.modules["mxnet.gluon.contrib.nn"] = gluon.nn
     _refuse_what_is_gone(mxnet)
@@ -102,6 +104,19 @@ def _with_old_methods(collect_params: Callable) -> Callable:
     @functools.wraps(collect_params)
     def wrapper(self, select: str | None = None) -> _Parameters:
         return _Parameters(collect_params(self, select))
+
+    return wrapper
+
+
+def _updating_one_by_one(update_multi_precision: Callable) -> Callable:
+    """For optimizers that a reader writes: ``update`` gets an array in 1.9.1, a list in 2."""
+
+    @functools.wraps(update_multi_precision)
+    def wrapper(self, indices: list, weights: list, grads: list, states: list) -> None:
+        if type(self).update.__module__.startswith("mxnet."):
+            return update_multi_precision(self, indices, weights, grads, states)
+        for one in zip(indices, weights, grads, states):
+            self.update(*one)
 
     return wrapper
 

@@ -214,6 +214,25 @@ def test_states_of_a_trainer(tmp_path):
     np.testing.assert_array_equal(steps(resumed, new_trainer, 2), steps(net, trainer, 2))
 
 
+class AddTwice(mx.optimizer.Optimizer):
+    def create_state(self, index, weight):
+        return None
+
+    def update(self, index, weight, grad, state):
+        weight += 2 * grad
+
+
+@pytest.mark.parametrize(("optimizer", "stored"), [(AddTwice, 6), (mx.optimizer.SGD, 3.9)])
+def test_optimizers_in_a_store(optimizer, stored):
+    store, key, a = mx.kv.create("local"), 3, nd.empty((2, 3))
+    store.init(key, nd.full((2, 3), 4))
+    store.set_optimizer(optimizer(learning_rate=0.1))
+    store.push(key, [nd.full((2, 3), 0.5, ctx=device) for device in DEVICES])
+    store.pull(key, out=a)
+    assert type(a) is nd.NDArray
+    np.testing.assert_allclose(a.asnumpy(), np.full((2, 3), stored), rtol=1e-6)
+
+
 # --- The package's helpers ------------------------------------------------------------------------
 
 
