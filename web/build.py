@@ -17,6 +17,7 @@ import mimetypes
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -309,6 +310,8 @@ def build(root: Path, out: Path) -> None:
             write_sources(book, lang, source)
             run_sphinx(source, new / lang)
         write_entrance(book, new)
+        for page in new.rglob("*.html"):
+            page.write_text(finish_images(page, book.labels), "utf-8")
         for needless in [*new.rglob("*.map"), *new.rglob("fontawesome.js")]:
             needless.unlink()
         shutil.rmtree(new / "jupyter_execute", ignore_errors=True)
@@ -324,6 +327,36 @@ def run_sphinx(source: Path, target: Path) -> None:
     command += ["-c", WEB, "-d", source.with_name(f"{source.name}-doctrees"), source, target]
     if subprocess.run(command, env={**os.environ, "BOOK": str(source)}).returncode:
         raise BuildError(f"Sphinx could not build the pages of {source}; it said why above")
+
+
+def finish_images(page: Path, labels: dict) -> str:
+    """Return a page whose images have a size and an alternative text and load when needed.
+
+    So nothing moves while they load, and those of the other framework or far below do not.
+    """
+    source = page.read_text("utf-8")
+
+    def finish(found):
+        alt, src = found[1], found[2]
+        if alt == src:  # A picture among the outputs
+            alt = html.escape(labels[page.parent.name]["picture"])
+        size = image_size(page.parent / src)
+        return f'<img alt="{alt}" src="{src}"{size} loading="lazy">'
+
+    return re.sub(r'<img alt="([^"]*)" src="(_images/[^"]*)" />', finish, source)
+
+
+def image_size(image: Path) -> str:
+    """Return the attributes that give the size of a PNG or SVG, in pixels."""
+    data = image.read_bytes()
+    if image.suffix == ".png":
+        width, height = struct.unpack(">II", data[16:24])
+    else:
+        box = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', data.decode())
+        if not box:
+            return ""
+        width, height = (round(float(number)) for number in box.groups())
+    return f' width="{width}" height="{height}"'
 
 
 def write_entrance(book: Book, out: Path) -> None:

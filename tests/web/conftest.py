@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 import threading
@@ -53,12 +54,21 @@ def served(folder: Path):
 
 
 @pytest.fixture(scope="session")
-def chapter(tmp_path_factory):
+def chapter_root(tmp_path_factory):
+    """Return a copy of what the chapter's site is built from; in the original, others may work."""
+    root = tmp_path_factory.mktemp("chapter")
+    for folder in ("chapters", "img"):
+        shutil.copytree(ROOT / folder, root / folder)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    return root
+
+
+@pytest.fixture(scope="session")
+def chapter(chapter_root):
     """Return the site of the chapter, built afresh."""
-    out = tmp_path_factory.mktemp("chapter") / "html"
-    done = run_build(ROOT, out)
+    done = run_build(chapter_root, chapter_root / "build/html")
     assert done.returncode == 0, done.stdout + done.stderr
-    with served(out) as site:
+    with served(chapter_root / "build/html") as site:
         yield site
 
 
@@ -114,7 +124,7 @@ class Watched:
             self.problems.append(f"foreign: {url}")
 
     def open(self, path: str):
-        self.page.goto(self.address + path, wait_until="networkidle")
+        self.page.goto(self.address + path)
         return self.page
 
 

@@ -47,6 +47,9 @@ WORDS = {
     },
 }
 CONSOLE = """\
+> [!NOTE]
+> pip, conda, uv
+
 ```console
 $ python -m d2l_local
 >>> import d2l_local

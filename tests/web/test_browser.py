@@ -30,6 +30,12 @@ def click_in_place(locator) -> None:
     locator.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
 
+def settle(page) -> None:
+    """Wait until formulas are set and everything has arrived."""
+    page.evaluate("window.MathJax?.startup?.promise")
+    page.wait_for_load_state("networkidle")
+
+
 # --- Frameworks -----------------------------------------------------------------------------------
 
 
@@ -195,11 +201,19 @@ def test_search_finds_words(chapter, visit, path, query, found):
     assert not watched.problems
 
 
-@pytest.mark.parametrize(
-    ("lang", "query"), [("en", "zyzzyva"), ("zh", "土拨鼠"), ("zh", "zyzzyva")]
-)
-def test_search_finds_no_more_than_there_is(chapter, visit, lang, query):
-    assert results(visit(chapter, f"{lang}/search.html").page, query) == []
+def test_the_excerpt_shows_what_was_looked_for(chapter, visit):
+    page = visit(chapter, "zh/search.html").page
+    results(page, "锁页内存")
+    marked = page.locator("#search-results .highlighted").first
+    marked.wait_for()
+    assert marked.inner_text() == "锁页内存"
+    page.locator("#search-results a").first.click()
+    page.locator("article .highlighted").first.wait_for(state="attached")
+
+
+@pytest.mark.parametrize("query", ["zyzzyva", "土拨鼠"])
+def test_search_finds_no_more_than_there_is(chapter, visit, query):
+    assert results(visit(chapter, "zh/search.html").page, query) == []
 
 
 def test_every_chinese_term_that_the_chapter_uses_is_found(chapter, visit):
@@ -211,7 +225,7 @@ def test_every_chinese_term_that_the_chapter_uses_is_found(chapter, visit):
             const walk = document.createTreeWalker(document.querySelector("article"), 4);
             const texts = [];
             while (walk.nextNode())
-                if (!walk.currentNode.parentElement.closest(".timeline-box, .stamp, button"))
+                if (!walk.currentNode.parentElement.closest(".timeline-box, .stamp, summary"))
                     texts.push(walk.currentNode.data);
             return texts;
         }"""
@@ -473,10 +487,15 @@ def test_print_shows_the_picture_and_leaves_the_page_s_tools_out(sample, visit):
 @pytest.mark.parametrize("path", ["en/auto-parallelism.html", "zh/multiple-gpus.html"])
 def test_pages_print_to_pdf(chapter, visit, path):
     page = visit(chapter, path).page
+    settle(page)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     target = SCREENSHOTS / f"{path.replace('/', '-').removesuffix('.html')}.pdf"
     page.pdf(path=target, format="A4", margin={"top": "1.5cm", "bottom": "1.5cm"})
-    assert 3 <= target.read_bytes().count(b"/Type /Page\n") <= 40
+    content = target.read_bytes()
+    assert 3 <= content.count(b"/Type /Page\n") <= 40
+    page.emulate_media(media="print")
+    pictures = page.locator("article img[src$='.png']:visible").count()
+    assert content.count(b"/Subtype /Image") >= pictures > 0  # Though they load when needed only
 
 
 # --- Manners --------------------------------------------------------------------------------------
@@ -489,7 +508,7 @@ def test_no_page_has_an_error_or_leaves_the_origin(chapter, sample, visit, lang)
         for path in site.pages():
             if path.startswith(lang):
                 page = watched.open(path)
-                page.evaluate("window.MathJax?.startup?.promise")
+                settle(page)
                 assert not watched.problems, path
                 assert not page.locator("mjx-merror").count(), path
 
@@ -506,7 +525,9 @@ def weight(page) -> int:
 
 def test_a_first_page_is_light(chapter, visit):
     for path in chapter.pages():
-        bytes_ = weight(visit(chapter, path).page)
+        page = visit(chapter, path).page
+        settle(page)
+        bytes_ = weight(page)
         assert 20_000 < bytes_ < 500_000, path
 
 
@@ -621,7 +642,7 @@ def test_axe_finds_no_serious_violation_on_a_phone(sample, visit):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_screenshots(chapter, visit, lang, name, viewport, scheme):
     watched = visit(chapter, f"{lang}/{name}.html", viewport=viewport, color_scheme=scheme)
-    watched.page.evaluate("window.MathJax?.startup?.promise")
+    settle(watched.page)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     path = SCREENSHOTS / f"{lang}-{name}-{viewport['width']}-{scheme}.png"
     watched.page.screenshot(path=path)
