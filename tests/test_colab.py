@@ -76,6 +76,13 @@ def test_outside_colab_the_cell_does_nothing():
     assert done.stdout == "[]\n"
 
 
+def test_set_up_needs_nothing_that_it_installs():
+    names = {r.name.replace("-", "_") for r in colab.requirements("d2l-local", "mxnet")}
+    absent = names - {"packaging", "psutil", "ipython"}  # Which every kernel has
+    script = f"import sys\nsys.modules.update(dict.fromkeys({absent}))\nimport d2l_local.colab"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=60, check=True)
+
+
 def test_the_address_of_the_repository_stands_in_one_place():
     """pyproject.toml, and from there in what is generated."""
     found = subprocess.run(
