@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -23,6 +26,13 @@ import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "chapters"))
+
+import build as chapters  # noqa: E402
+
+NOTEBOOKS = sorted((ROOT / "chapters/mxnet/en").glob("*.ipynb"))
+NOTEBOOK_SECONDS = 1800
 DEVICES = [mx.cpu(0), mx.cpu(1)]
 
 
@@ -286,3 +296,35 @@ def test_what_is_gone_says_what_to_install(attempt, what):
 def test_what_is_not_gone_is_not_refused():
     assert nn.HybridLambda(lambda x: x + 1)(nd.zeros(2)).asnumpy().tolist() == [1, 1]
     assert nn.HybridLambda("relu")(nd.array([-1, 1])).asnumpy().tolist() == [0, 1]
+
+
+# --- The sections ---------------------------------------------------------------------------------
+
+
+def documented(section: str) -> str:
+    """What the table in docs/matrix.md says of a section."""
+    text = (ROOT / "docs/matrix.md").read_text(encoding="utf-8")
+    return re.search(rf"^\| \[[^]]+\]\(\S+/{section}\.ipynb\) \| (.*?) *\|$", text, re.M)[1]
+
+
+@pytest.mark.timeout(NOTEBOOK_SECONDS + 100)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook(path, tmp_path):
+    notebook = nbformat.read(path, 4)
+    for cell in chapters.code_cells(notebook):
+        cell.metadata["tags"] = ["raises-exception"]
+    chapters.execute(notebook, tmp_path, ROOT, NOTEBOOK_SECONDS, NOTEBOOK_SECONDS)
+    errors = {
+        cell.id: output.evalue
+        for cell in chapters.code_cells(notebook)
+        for output in cell.outputs
+        if output.output_type == "error"
+    }
+    says = documented(path.stem)
+    cells = re.findall(r"`([^`]+_\d+)`", says)
+    if says.startswith("needs 1.9.1"):  # It names one cell, the first
+        assert list(errors)[:1] == cells
+    else:
+        assert list(errors) == cells, errors
+    if errors:
+        assert "pip install mxnet==1.9.1" in errors[cells[0]]
