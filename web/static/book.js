@@ -75,7 +75,8 @@ const sections = [...document.querySelectorAll("article section[id] section[id],
 
 // Headings have the same names in every language, so the way over leads to where the reader is.
 function markPlace() {
-  const line = scrollY + innerHeight > root.scrollHeight - 2 ? innerHeight / 2 : 120;
+  const atEnd = scrollY > 0 && scrollY + innerHeight > root.scrollHeight - 2;
+  const line = atEnd ? innerHeight / 2 : 120;
   const above = sections.filter((section) => {
     const { top, height } = section.getBoundingClientRect();
     return height > 0 && top < line;
