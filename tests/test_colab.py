@@ -151,7 +151,8 @@ class Pip:
 
 
 REQUIREMENTS = colab.requirements
-COLABS = {"numpy", "pandas", "matplotlib", "ipython", "psutil", "scikit-learn", "requests", "torch"}
+COLABS = {"numpy", "pandas", "matplotlib", "ipython", "packaging", "psutil"}
+COLABS |= {"scikit-learn", "requests", "torch"}
 
 
 def test_without_a_gpu(monkeypatch, capsys):
