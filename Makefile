@@ -17,7 +17,7 @@ PYTHONS := $(PYTHONS_$(FRAMEWORK))
 
 # What tests/ has for the framework; the tests of the builder and the text run with MXNet's.
 TESTS_mxnet   := tests
-TESTS_pytorch := tests/test_torch.py tests/test_notebooks.py
+TESTS_pytorch := tests/test_torch.py
 BENCH_mxnet   := tests/bench.py
 BENCH_pytorch := tests/bench_torch.py
 
@@ -35,7 +35,7 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix test-colab
+.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix test-again test-colab
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -66,6 +66,9 @@ test: $(READY)  ## Test the package, the builder, the text and the notebooks
 
 test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy
 	$(PY) tests/matrix.py $(OPTIONS)
+
+test-again: $(READY)  ## Run every notebook again in its kernel, after a failure, from elsewhere (slow)
+	$(PY) -m pytest --quiet -m slow tests/test_notebooks.py
 
 test-colab: $(READY)  ## Set up Colab in a Python like its own and run every notebook there (slow)
 	$(PY) -m pytest --quiet -m slow --capture=no tests/test_colab.py

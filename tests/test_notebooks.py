@@ -31,7 +31,8 @@ NOTEBOOKS = [
 ]
 FAILURE = "raise RuntimeError('in the middle')"
 
-pytestmark = pytest.mark.timeout(build.NOTEBOOK_SECONDS + 100)
+# As long as all notebooks take, and half as long again: `make test-again`.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(build.NOTEBOOK_SECONDS + 100)]
 
 
 def rerun(notebook):
