@@ -115,9 +115,13 @@ class Watched:
         page, note = self.page, self.problems.append
         page.on("console", lambda m: note(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: note(str(error)))
-        page.on("requestfailed", lambda request: note(f"failed: {request.url}"))
+        page.on("requestfailed", self._check_failure)
         page.on("response", lambda r: note(f"{r.status}: {r.url}") if r.status >= 400 else None)
         page.on("request", lambda r: self._check(r.url))
+
+    def _check_failure(self, request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # As when the next page is opened meanwhile
+            self.problems.append(f"{request.failure}: {request.url}")
 
     def _check(self, url: str) -> None:
         if not url.startswith((self.address, "data:", "blob:")):

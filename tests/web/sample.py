@@ -129,7 +129,7 @@ def write_book(root: Path) -> None:
     (root / "img").mkdir()
     for lang in WORDS:
         (root / f"img/box-{lang}.svg").write_text(
-            '<svg xmlns="http://www.w3.org/2000/svg" width="90" height="30"><rect width="90" '
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 30"><rect width="90" '
             'height="30" fill="gray"/></svg>'
         )
     for lang, words in WORDS.items():

@@ -225,7 +225,7 @@ def test_every_chinese_term_that_the_chapter_uses_is_found(chapter, visit):
             const walk = document.createTreeWalker(document.querySelector("article"), 4);
             const texts = [];
             while (walk.nextNode())
-                if (!walk.currentNode.parentElement.closest(".timeline-box, .stamp, summary"))
+                if (!walk.currentNode.parentElement.closest(".timeline-box, .stamp, summary, button"))
                     texts.push(walk.currentNode.data);
             return texts;
         }"""
