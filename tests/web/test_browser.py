@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import DESKTOP, PHONE, ROOT
+from conftest import DESKTOP, PHONE, ROOT, Watched
 from sample import WORDS
 
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
@@ -138,16 +138,6 @@ def test_the_language_switch_at_the_top_leads_to_the_top(sample, visit):
     page.wait_for_url("**/zh/two.html")
 
 
-def test_every_page_leads_to_itself_in_the_other_language(chapter, visit):
-    watched = visit(chapter, "en/index.html")
-    for path in chapter.pages():
-        page = watched.open(path)
-        lang, name = path.split("/")
-        other = {"en": "zh", "zh": "en"}[lang]
-        link = page.locator(".languages a")
-        assert link.evaluate("a => a.href") == f"{chapter.address}{other}/{name}"
-
-
 @pytest.mark.parametrize(("locale", "lang"), [("en-US", "en"), ("zh-CN", "zh"), ("fr-FR", "en")])
 def test_the_entrance_leads_to_the_reader_s_language(sample, visit, locale, lang):
     page = visit(sample, "", locale=locale).page
@@ -223,10 +213,9 @@ def test_every_chinese_term_that_the_chapter_uses_is_found(chapter, visit):
     texts = watched.open("zh/async-computation.html").evaluate(
         """() => {
             const walk = document.createTreeWalker(document.querySelector("article"), 4);
-            const texts = [];
+            const texts = [], others = ".timeline-box, .stamp, summary, button";
             while (walk.nextNode())
-                if (!walk.currentNode.parentElement.closest(".timeline-box, .stamp, summary, button"))
-                    texts.push(walk.currentNode.data);
+                if (!walk.currentNode.parentElement.closest(others)) texts.push(walk.currentNode.data);
             return texts;
         }"""
     )
@@ -264,16 +253,6 @@ def test_solutions_are_folded(sample, visit):
     page.get_by_text("Solution 1").focus()
     page.keyboard.press("Enter")
     assert answer.is_visible() and code.is_visible()
-
-
-def test_all_solutions_of_the_chapter_are_folded(chapter, visit):
-    watched, count = visit(chapter, "en/index.html"), 0
-    for path in chapter.pages():
-        folds = watched.open(path).locator("details.solution")
-        count += folds.count()
-        assert folds.evaluate_all("folds => folds.every((fold) => !fold.open)")
-        assert "<details" not in watched.page.locator("main").inner_text()
-    assert count > 40
 
 
 def test_a_link_into_a_fold_opens_it(sample, visit):
@@ -498,37 +477,111 @@ def test_pages_print_to_pdf(chapter, visit, path):
     assert content.count(b"/Subtype /Image") >= pictures > 0  # Though they load when needed only
 
 
-# --- Manners --------------------------------------------------------------------------------------
+# --- Every page -----------------------------------------------------------------------------------
+
+WEIGHT = """() => [...performance.getEntriesByType("navigation"),
+                   ...performance.getEntriesByType("resource")]
+    .filter((entry) => !/mathjax.*woff2/.test(entry.name))
+    .reduce((sum, entry) => sum + entry.transferSize, 0)"""
+FOLDS = "() => [...document.querySelectorAll('details.solution')].map((fold) => fold.open)"
+TOOLS = """() => [...document.querySelectorAll(".tools button, .tools a")]
+    .map((tool) => tool.getBoundingClientRect()).filter((box) => box.width)
+    .map(({left, right, width, height}) => ({left, right, width, height}))"""
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_no_page_has_an_error_or_leaves_the_origin(chapter, sample, visit, lang):
-    for site in (chapter, sample):
-        watched = visit(site, f"{lang}/index.html")
-        for path in site.pages():
-            if path.startswith(lang):
-                page = watched.open(path)
-                settle(page)
-                assert not watched.problems, path
-                assert not page.locator("mjx-merror").count(), path
+def violations(page) -> list[str]:
+    """Return what axe-core finds serious or critical, WCAG 2 AA included."""
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        f"{v['id']} ({v['impact']}): {node['target']} {node['failureSummary']}"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+        for node in v["nodes"]
+    ]
 
 
-def weight(page) -> int:
-    """Return the bytes that came over the wire, but for MathJax's fonts."""
-    return page.evaluate(
-        """() => [...performance.getEntriesByType("navigation"),
-                  ...performance.getEntriesByType("resource")]
-            .filter((entry) => !/mathjax.*woff2/.test(entry.name))
-            .reduce((sum, entry) => sum + entry.transferSize, 0)"""
-    )
+@pytest.fixture(scope="module", params=["chapter", "sample"])
+def every_page(request, chromium):
+    """Visit every page for the first time, wide and narrow; return what is to be judged of it.
 
-
-def test_a_first_page_is_light(chapter, visit):
-    for path in chapter.pages():
-        page = visit(chapter, path).page
+    English on light and Chinese on dark ground: colors do not depend on the language.
+    """
+    site, facts = request.getfixturevalue(request.param), {}
+    for path in site.pages():
+        scheme = "light" if path.startswith("en") else "dark"
+        context = chromium.new_context(viewport=DESKTOP, color_scheme=scheme)
+        watched = Watched(context, site.address)
+        page = watched.open(path)
         settle(page)
-        bytes_ = weight(page)
-        assert 20_000 < bytes_ < 500_000, path
+        fact = facts[path] = {
+            "weight": page.evaluate(WEIGHT),
+            "theme": page.evaluate("document.documentElement.dataset.theme"),
+            "wrong formulas": page.locator("mjx-merror").count(),
+            "language": page.locator(".languages a").evaluate("(a) => a.href"),
+            "folds open": page.evaluate(FOLDS),
+            "text": page.locator("main").inner_text(),
+        }
+        page.evaluate(UNFOLD)
+        fact["violations"] = violations(page)
+        page.set_viewport_size(PHONE)
+        fact["phone width"] = page.evaluate("document.documentElement.scrollWidth")
+        fact["phone tools"] = page.evaluate(TOOLS)
+        fact["problems"] = watched.problems
+        context.close()
+    assert len(facts) >= 8
+    return site, facts
+
+
+def bad(every_page, judge) -> dict:
+    """Return the pages of which a judgment does not hold, with the facts."""
+    return {path: fact for path, fact in every_page[1].items() if not judge(fact)}
+
+
+@pytest.mark.timeout(280)
+def test_no_page_has_an_error_or_leaves_the_origin(every_page):
+    assert {
+        path: fact["problems"] for path, fact in every_page[1].items() if fact["problems"]
+    } == {}
+    assert not bad(every_page, lambda fact: fact["wrong formulas"] == 0)
+
+
+def test_axe_finds_no_serious_violation(every_page):
+    found = {path: fact["violations"] for path, fact in every_page[1].items()}
+    assert not any(found.values()), found
+    assert {fact["theme"] for fact in every_page[1].values()} == {"light", "dark"}
+
+
+def test_a_first_page_is_light(every_page):
+    weights = {path: fact["weight"] for path, fact in every_page[1].items()}
+    assert all(20_000 < weight < 500_000 for weight in weights.values()), weights
+
+
+def test_pages_fit_a_phone(every_page):
+    widths = {path: fact["phone width"] for path, fact in every_page[1].items()}
+    assert all(width <= PHONE["width"] for width in widths.values()), widths
+    for path, fact in every_page[1].items():
+        for tool in fact["phone tools"]:
+            assert tool["left"] >= 0 and tool["right"] <= PHONE["width"], path
+            assert tool["height"] >= 24 and tool["width"] >= 24, path  # WCAG 2.2, 2.5.8
+
+
+def test_every_page_leads_to_itself_in_the_other_language(every_page):
+    site, facts = every_page
+    for path, fact in facts.items():
+        lang, name = path.split("/")
+        other = {"en": "zh", "zh": "en"}[lang]
+        assert fact["language"] == f"{site.address}{other}/{name}"
+
+
+def test_all_solutions_are_folded(every_page):
+    folds = [is_open for fact in every_page[1].values() for is_open in fact["folds open"]]
+    assert len(folds) >= 6
+    assert not any(folds)
+    assert not bad(every_page, lambda fact: "<details" not in fact["text"])
+
+
+# --- Manners --------------------------------------------------------------------------------------
 
 
 def test_a_first_page_is_soon_there(chapter, visit):
@@ -542,23 +595,6 @@ def test_a_first_page_is_soon_there(chapter, visit):
         if times[-1] < 1000:
             break
     assert min(times) < 1000
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_pages_fit_a_phone(chapter, sample, visit, lang):
-    for site in (chapter, sample):
-        watched = visit(site, f"{lang}/index.html", viewport=PHONE)
-        for path in site.pages():
-            if path.startswith(lang):
-                page = watched.open(path)
-                page.evaluate(
-                    "for (const fold of document.querySelectorAll('details')) fold.open = true"
-                )
-                assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
-                for tool in page.locator(".tools button:visible, .tools a:visible").all():
-                    box = tool.bounding_box()
-                    assert box["x"] >= 0 and box["x"] + box["width"] <= 360, path
-                    assert box["height"] >= 24 and box["width"] >= 24, path  # WCAG 2.2, 2.5.8
 
 
 def test_the_sections_open_on_a_phone(chapter, visit):
@@ -592,44 +628,12 @@ def test_the_keyboard_reaches_everything(sample, visit):
     assert frameworks_shown(page) == {"mxnet": False, "pytorch": True}
 
 
-def violations(page) -> list[str]:
-    """Return what axe-core finds serious or critical, WCAG 2 AA included."""
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    return [
-        f"{v['id']} ({v['impact']}): {node['target']} {node['failureSummary']}"
-        for v in found
-        if v["impact"] in ("serious", "critical")
-        for node in v["nodes"]
-    ]
-
-
-def check_all(site, visit, lang, scheme):
-    watched, found = visit(site, f"{lang}/index.html", color_scheme=scheme), {}
-    for path in site.pages():
-        if path.startswith(lang):
-            page = watched.open(path)
-            page.evaluate(UNFOLD)
-            found[path] = violations(page)
-    assert len(found) > 3
-    assert not any(found.values()), found
-
-
-@pytest.mark.parametrize(("lang", "scheme"), [("en", "light"), ("zh", "dark")])
-def test_axe_finds_no_serious_violation(chapter, visit, lang, scheme):
-    """Colors do not depend on the language, so each page is looked at once in each of both."""
-    check_all(chapter, visit, lang, scheme)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_axe_finds_no_serious_violation_with_two_frameworks(sample, visit, lang, scheme):
-    check_all(sample, visit, lang, scheme)
-
-
-def test_axe_finds_no_serious_violation_on_a_phone(sample, visit):
-    for scheme in ("light", "dark"):
-        page = visit(sample, "zh/two.html", viewport=PHONE, color_scheme=scheme).page
+def test_axe_finds_no_serious_violation_on_a_phone(sample, visit, scheme):
+    for framework in ("mxnet", "pytorch"):
+        address = f"zh/two.html?framework={framework}"
+        page = visit(sample, address, viewport=PHONE, color_scheme=scheme).page
+        page.evaluate(UNFOLD)
         assert not violations(page)
 
 
