@@ -16,6 +16,9 @@ from conftest import ROOT, run_build
 from sample import HARDWARE, WORDS, write_book
 
 LANGUAGES = ("en", "zh")
+
+pytestmark = pytest.mark.timeout(600)  # Most of it is for building the sites
+
 LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "video": "src"}
 
 
