@@ -174,7 +174,8 @@ def load_data_fashion_mnist(
     data = load_dataset()
     num_train = _how_many("train_size", train_size, len(data.train_images), data)
     num_test = _how_many("test_size", test_size, len(data.test_images), data)
-    print(f"Data: {data.origin}; {num_train:,} training and {num_test:,} test images")
+    if os.environ.get("RANK", "0") == "0":  # Of torchrun's processes one says it for all
+        print(f"Data: {data.origin}; {num_train:,} training and {num_test:,} test images")
     loader = functools.partial(
         ArrayDataLoader, batch_size=batch_size, resize=resize, convert=convert
     )
