@@ -113,7 +113,8 @@ def _pip(action: str) -> str:
     python = shlex.quote(sys.executable)
     if importlib.util.find_spec("pip"):
         return f"{python} -m pip {action}" + (" --yes" if action == "uninstall" else "")
-    uv = shutil.which("uv") or ROOT / ".uv" / "bin" / "uv"  # It makes environments without pip
+    # Environments without pip are uv's
+    uv = shutil.which("uv") or shutil.which(ROOT / ".uv" / "bin" / "uv") or "uv"
     return f"{_from_here(Path(uv))} pip {action} --python {python}"
 
 

@@ -14,7 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from d2l_local import engine, gpus
+from d2l_local import engine, gpus, install
 from d2l_local.process import in_new_process
 
 import pytest
@@ -534,6 +534,7 @@ def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
 def test_in_conda_the_environment_without_a_gpu_is_named(monkeypatch, tmp_path):
     (tmp_path / "conda-meta").mkdir()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(install, "_checkout", lambda: True)  # A wheel has no environment.yml
     monkeypatch.chdir(tmp_path)
     error = engine._explain("libcuda.so.1: cannot open shared object file")
     file = shlex.quote(str(Path(engine.__file__).parents[1] / "environment-cpu.yml"))

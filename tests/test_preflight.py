@@ -25,9 +25,10 @@ from settings import NOTHING_SET
 pytestmark = pytest.mark.timeout(200)
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = Path(preflight.__file__).parents[1]  # The checkout, or where the wheel was installed
 
 
-def run(*arguments, python=sys.executable, cwd=ROOT, code=None, **environment):
+def run(*arguments, python=sys.executable, cwd=PACKAGE, code=None, **environment):
     """Run the preflight, or ``code``, with nothing set but ``environment``."""
     start = ["-c", code] if code else ["-m", "d2l_local"]
     hidden = {*NOTHING_SET, "D2L_DATA", "MXNET_HOME"}
