@@ -163,20 +163,46 @@ def test_committed_notebooks_are_executed(path):
     assert any(cell["outputs"] for cell in cells)
 
 
-def test_cells_that_need_gpus_are_skipped_with_a_reason(tmp_path):
-    cell = nbformat.v4.new_code_cell("print(1)", metadata={"tags": ["gpus-99"]}, execution_count=1)
-    cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="2\n")]
-    path = tmp_path / "gpus.ipynb"
+def in_this_house(folder, cells):
+    """Test a notebook of these cells as those of chapters/ are tested; return what pytest says."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel}), path)
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, folder / "notebook.ipynb")
     for name in ("check.py", "conftest.py"):
-        shutil.copy(ROOT / "chapters" / name, tmp_path)
-    done = subprocess.run(
+        shutil.copy(ROOT / "chapters" / name, folder)
+    return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", "--nbval"]
-        + ["--rootdir", str(tmp_path), str(path)],
+        + ["--rootdir", str(folder), str(folder / "notebook.ipynb")],
         capture_output=True,
         text=True,
         timeout=150,
-    )
-    assert "needs 99 GPUs: its committed output comes from a machine with them" in done.stdout
-    assert "1 skipped" in done.stdout and "passed" not in done.stdout
+    ).stdout
+
+
+def code_cell(source, output, *tags):
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=output)]
+    metadata = {"tags": list(tags)}
+    return nbformat.v4.new_code_cell(source, metadata=metadata, execution_count=1, outputs=outputs)
+
+
+def test_cells_that_need_gpus_are_skipped_with_a_reason(tmp_path):
+    said = in_this_house(tmp_path, [code_cell("print(1)", "2\n", "gpus-99")])
+    assert "needs 99 GPUs: its committed output comes from a machine with them" in said
+    assert "1 skipped" in said and "passed" not in said
+
+
+@pytest.mark.parametrize(
+    ("source", "tags", "outcome"),
+    [
+        ("assert tries == 2", ["nbval-ignore-output"], "2 passed, 1 warning"),
+        ("assert tries == 3", ["nbval-ignore-output"], "1 failed, 1 passed, 1 warning"),
+        ("assert tries == 2", [], "1 failed, 1 passed in"),
+        ("1 / (tries - 1)", ["nbval-ignore-output"], "1 failed, 1 passed in"),
+        ("print(tries)", [], "1 failed, 1 passed in"),
+    ],
+)
+def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcome):
+    first = code_cell("tries = 0\nprint(tries)", "0\n")
+    said = in_this_house(tmp_path, [first, code_cell(f"tries += 1\n{source}", "2\n", *tags)])
+    assert outcome in said
+    assert ("failed once and is tried again" in said) == ("warning" in outcome)
