@@ -32,7 +32,7 @@ class Span(NamedTuple):
     @property
     def is_copy(self) -> bool:
         """Whether the operator moves data rather than computes."""
-        return "copy" in self.name.lower() or "memcpy" in self.name.lower()
+        return any(word in self.name.lower() for word in ("copy", "memcpy", "nccl"))
 
 
 class Timeline:
