@@ -572,7 +572,7 @@ def test_a_third_device(lanes):
 
 def test_the_engine_s_own_entries_are_there_on_request(lanes):
     found = {name for spans in lanes["bookkeeping"].values() for name in names(spans)}
-    assert found == {"dot", "WaitForVar", "DeleteVariable"}
+    assert {"dot", "WaitForVar"} <= found <= {"dot", "WaitForVar", "DeleteVariable"}
 
 
 def test_no_temporary_file_is_left(mxnet_run):
