@@ -85,6 +85,55 @@ def classes(mark: dict) -> list[str]:
     return ["framework", *(f"framework-{name}" for name in frameworks)] if frameworks else []
 
 
+OPENING, CLOSING = "(\\[（《“‘「", ")\\].,;:!?…）》”’」，。、；：！？"
+BEFORE = re.compile(rf"[{OPENING}]+$")
+AFTER = re.compile(rf"[-’'][a-z]+|[{CLOSING}]+")
+
+
+class Unbroken(SphinxTransform):
+    """Keeps short formulas on one line, and with the punctuation around them, like words."""
+
+    default_priority = 900
+
+    def apply(self, **kwargs):
+        for math in list(self.document.findall(nodes.math)):
+            if len(math.astext()) > 30:  # A phone may be too narrow
+                continue
+            parent, here = math.parent, math.parent.index(math)
+            before, after = "", ""
+            if here and isinstance(parent[here - 1], nodes.Text):
+                text = parent[here - 1].astext()
+                before = "".join(BEFORE.findall(text))
+                parent[here - 1] = nodes.Text(text.removesuffix(before))
+            if here + 1 < len(parent) and isinstance(parent[here + 1], nodes.Text):
+                text = parent[here + 1].astext()
+                found = AFTER.match(text)
+                after = found[0] if found else ""
+                parent[here + 1] = nodes.Text(text.removeprefix(after))
+            parent[here] = around = nodes.inline("", "", classes=["unbroken"])
+            around += [nodes.Text(before), math, nodes.Text(after)]
+
+
+class unsearched(nodes.Element):  # noqa: N801, as docutils calls its nodes
+    """HTML, the attribute `html`, whose words the search does not look for."""
+
+
+def visit_unsearched(self, node):
+    self.body.append(node["html"])
+    raise nodes.SkipNode
+
+
+class Stamps(SphinxTransform):
+    """Hides the stamps from the search: each would be found on every page."""
+
+    default_priority = 900
+
+    def apply(self, **kwargs):
+        for raw in list(self.document.findall(nodes.raw)):
+            if raw.astext().startswith('<div class="stamp'):
+                raw.replace_self(unsearched(html=raw.astext()))
+
+
 class Chinese(SearchLanguage):
     """Indexes Chinese by pairs of characters, and splits what the reader looks for likewise.
 
@@ -164,7 +213,9 @@ def mark_contents(app, pagename, templatename, context, doctree):
 def setup(app):
     languages["zh"] = Chinese
     app.add_node(details, html=(visit_details, depart_details))
-    app.add_transform(Divide)
+    app.add_node(unsearched, html=(visit_unsearched, None))
+    for transform in (Divide, Unbroken, Stamps):
+        app.add_transform(transform)
     app.connect("html-page-context", add_context, priority=400)  # Before the theme
     app.connect("html-page-context", mark_contents, priority=900)  # After it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -221,7 +221,9 @@ def status(book: Book, lang: str, sections: dict) -> str:
         for framework, notebook in notebooks.items():
             code = [cell for cell in notebook.cells if cell.cell_type == "code"]
             missing = skipped(notebook, label["not_run"])
-            link, named = f"[{title(notebooks)}]({name}.ipynb)", book.frameworks[framework]
+            named = book.frameworks[framework]
+            text = html.escape(title(notebooks))
+            link = f'<a href="{name}.html?framework={framework}">{text}</a>'
             ran = stamp(book, lang, framework, notebook).values()
             rows.append([link, named, *ran, f"{len(code) - len(missing)}/{len(code)}"])
             gaps += [[link, named, f"`{cell}`", why] for cell, why in missing]
@@ -332,7 +334,8 @@ def run_sphinx(source: Path, target: Path) -> None:
 def finish_images(page: Path, labels: dict) -> str:
     """Return a page whose images have a size and an alternative text and load when needed.
 
-    So nothing moves while they load, and those of the other framework or far below do not.
+    So nothing moves while they load, and those of the other framework or far below do not. Those
+    that a phone would make too small to read are marked.
     """
     source = page.read_text("utf-8")
 
@@ -341,7 +344,10 @@ def finish_images(page: Path, labels: dict) -> str:
         if alt == src:  # A picture among the outputs
             alt = html.escape(labels[page.parent.name]["picture"])
         size = image_size(page.parent / src)
-        return f'<img alt="{alt}" src="{src}"{size} loading="lazy">'
+        width = re.search(r'width="(\d+)"', size)
+        mark = ' class="wide"' if width and int(width[1]) > 500 else ""
+        image = f'<img alt="{alt}" src="{src}"{size}{mark} loading="lazy">'
+        return f'<div class="picture">{image}</div>' if src.endswith(".png") else image
 
     return re.sub(r'<img alt="([^"]*)" src="(_images/[^"]*)" />', finish, source)
 

@@ -6,14 +6,20 @@ python web/serve.py [FOLDER] [--port 8000]
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import io
 import sys
-from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 COMPRESSED = {".css", ".html", ".ipynb", ".js", ".json", ".svg"}
+
+
+@functools.lru_cache(maxsize=256)
+def compressed(path: Path, changed: int) -> bytes:
+    """Return the compressed content of a file; when it was ``changed`` tells it from older ones."""
+    return gzip.compress(path.read_bytes(), 6)
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -26,7 +32,7 @@ class Handler(SimpleHTTPRequestHandler):
         accepted = "gzip" in self.headers.get("Accept-Encoding", "")
         if not accepted or path.suffix not in COMPRESSED or not path.is_file():
             return super().send_head()
-        body = gzip.compress(path.read_bytes())
+        body = compressed(path, path.stat().st_mtime_ns)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(path))
         self.send_header("Content-Encoding", "gzip")
@@ -40,7 +46,8 @@ class Handler(SimpleHTTPRequestHandler):
 
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """Return a server of the folder on a port of this machine; 0 takes any that is free."""
-    return ThreadingHTTPServer(("127.0.0.1", port), partial(Handler, directory=str(folder)))
+    handler = functools.partial(Handler, directory=str(folder))
+    return ThreadingHTTPServer(("127.0.0.1", port), handler)
 
 
 def main() -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
-from conftest import DESKTOP, PHONE, ROOT, Watched
+from conftest import DESKTOP, PHONE, ROOT, Watched, served
 from sample import WORDS
 
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
@@ -199,6 +201,46 @@ def test_the_excerpt_shows_what_was_looked_for(chapter, visit):
     assert marked.inner_text() == "锁页内存"
     page.locator("#search-results a").first.click()
     page.locator("article .highlighted").first.wait_for(state="attached")
+
+
+def test_stamps_are_not_searched(sample, visit):
+    """They would make every page a result for each version, and for Colab."""
+    page = visit(sample, "en/search.html").page
+    assert [text.split("\n")[0] for text in results(page, "H200")] == ["Status"]
+    [listed, *_] = results(visit(sample, "en/search.html").page, "independent")
+    assert "Both frameworks" in listed and "Download" not in listed
+
+
+def test_excerpts_begin_and_end_with_whole_words(chapter, visit):
+    page = visit(chapter, "en/search.html").page
+    results(page, "timeline")
+    page.locator("#search-results .highlighted").first.wait_for()
+    for text in page.locator("#search-results .context").all_inner_texts():
+        assert not re.search(r"^\.\.\.\w|\w\.\.\.$", text), text
+        assert text.startswith("…") or text.endswith("…")
+
+
+def test_results_fit_a_phone(chapter, visit):
+    page = visit(chapter, "zh/search.html", viewport=PHONE).page
+    results(page, "计算图")
+    page.locator("#search-results .highlighted").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_a_result_leads_to_what_was_found(sample, visit):
+    """It is far down the page, and in the text of the framework that is not chosen."""
+    watched = visit(
+        sample, "zh/search.html?framework=mxnet", viewport={"width": 400, "height": 200}
+    )
+    page = watched.page
+    results(page, "锁页内存")
+    page.locator("#search-results a").first.click()
+    found = page.locator("article .highlighted").first
+    found.wait_for()
+    page.wait_for_function("scrollY > 100")
+    assert 0 < found.bounding_box()["y"] < 200
+    assert frameworks_shown(page) == {"mxnet": False, "pytorch": True}
+    assert frameworks_shown(watched.open("zh/two.html")) == {"mxnet": True, "pytorch": False}
 
 
 @pytest.mark.parametrize("query", ["zyzzyva", "土拨鼠"])
@@ -479,6 +521,85 @@ def test_pages_print_to_pdf(chapter, visit, path):
     assert content.count(b"/Subtype /Image") >= pictures > 0  # Though they load when needed only
 
 
+def test_paper_is_white(sample, visit):
+    page = visit(sample, "en/two.html", color_scheme="dark").page
+    page.evaluate(
+        """() => window.addEventListener("beforeprint", () => {
+            window.printed = document.documentElement.dataset.theme;
+        })"""
+    )
+    page.pdf()
+    assert page.evaluate("[printed, document.documentElement.dataset.theme]") == ["light", "dark"]
+
+
+def test_print_breaks_no_code_and_leaves_out_what_is_folded(sample, visit):
+    page = visit(sample, "en/two.html", viewport={"width": 700, "height": 1000}).page
+    page.get_by_text("Solution 2").first.click()
+    page.emulate_media(media="print")
+    assert not page.get_by_text("Solution 1").is_visible()
+    assert page.get_by_text("then()").first.is_visible()
+    frames = page.locator(".cell_input, .cell_input .highlight, pre")
+    assert set(frames.evaluate_all("all => all.map((e) => getComputedStyle(e).breakInside)")) == {
+        "avoid"
+    }
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_status_fits_the_paper_and_a_small_desktop(chapter, visit, lang):
+    page = visit(chapter, f"{lang}/status.html").page
+    table = page.locator(".pst-scrollable-table-container").first
+    for media, width in (("screen", DESKTOP["width"]), ("print", 700)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(media=media)
+        assert table.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, media
+    breaks = table.locator("table").evaluate("e => getComputedStyle(e).breakInside")
+    assert breaks == "auto"  # Else it would leave the first page empty
+
+
+# --- Formulas and pictures ------------------------------------------------------------------------
+
+
+def test_formulas_do_not_spread_the_lines(sample, visit):
+    page = visit(sample, "en/two.html").page
+    settle(page)
+    line = page.locator("p:has(mjx-container)").first
+    height = line.evaluate("e => parseFloat(getComputedStyle(e).lineHeight)")
+    assert line.bounding_box()["height"] == pytest.approx(height, 0.05)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_formulas_stay_whole_and_with_their_punctuation(sample, visit, lang):
+    page = visit(sample, f"{lang}/two.html").page
+    settle(page)
+    split = page.locator("p:has(mjx-container)").first.evaluate(
+        """(paragraph) => {
+            const formula = paragraph.querySelector("mjx-math"), split = [];
+            const mark = document.createRange();
+            const walk = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+            let stop;
+            while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("mjx-container"))
+                stop = walk.currentNode;
+            mark.selectNodeContents(stop);
+            for (let width = 150; width < 450; width += 5) {
+                paragraph.style.width = `${width}px`;
+                const { height, bottom } = formula.getBoundingClientRect();
+                if (height > 40 || mark.getBoundingClientRect().top > bottom) split.push(width);
+            }
+            return split;
+        }"""
+    )
+    assert not split
+
+
+def test_plots_stay_large_enough_to_read_on_a_phone(chapter, visit):
+    page = visit(chapter, "en/hybridize.html", viewport=PHONE).page
+    plot = page.locator(".picture:has(img.wide)").first
+    plot.scroll_into_view_if_needed()
+    assert plot.locator("img").bounding_box()["width"] > 500
+    assert plot.bounding_box()["width"] < PHONE["width"]
+    page.wait_for_function("document.querySelector('.picture:has(img.wide)').tabIndex === 0")
+
+
 # --- Every page -----------------------------------------------------------------------------------
 
 WEIGHT = """() => [...performance.getEntriesByType("navigation"),
@@ -486,6 +607,17 @@ WEIGHT = """() => [...performance.getEntriesByType("navigation"),
     .filter((entry) => !/mathjax.*woff2/.test(entry.name))
     .reduce((sum, entry) => sum + entry.transferSize, 0)"""
 FOLDS = "() => [...document.querySelectorAll('details.solution')].map((fold) => fold.open)"
+# Regions that scroll aside and that the keyboard cannot reach
+UNREACHABLE = """() => [...document.querySelectorAll("body *")].filter((e) =>
+    e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0
+    && /auto|scroll/.test(getComputedStyle(e).overflowX)
+    && !e.querySelector("a, button, [tabindex='0']")).map((e) => e.outerHTML.slice(0, 80))"""
+# Cells of tables in which every character has a line of its own
+NARROW = """() => [...document.querySelectorAll("th, td")].filter((e) =>
+    e.checkVisibility() && e.textContent.trim().length > 1 && e.clientWidth < 45)
+    .map((e) => e.textContent)"""
+CUT = """() => [...document.querySelectorAll(".cell_input pre")].filter((e) =>
+    e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)"""
 TOOLS = """() => [...document.querySelectorAll(".tools button, .tools a")]
     .map((tool) => tool.getBoundingClientRect()).filter((box) => box.width)
     .map(({left, right, width, height}) => ({left, right, width, height}))"""
@@ -525,10 +657,14 @@ def every_page(request, chromium):
             "text": page.locator("main").inner_text(),
         }
         page.evaluate(UNFOLD)
+        fact["cut code"] = page.evaluate(CUT)
         fact["violations"] = violations(page)
         page.set_viewport_size(PHONE)
         fact["phone width"] = page.evaluate("document.documentElement.scrollWidth")
         fact["phone tools"] = page.evaluate(TOOLS)
+        page.wait_for_timeout(500)  # What scrolls only now is made reachable
+        fact["unreachable"] = page.evaluate(UNREACHABLE)
+        fact["narrow cells"] = page.evaluate(NARROW)
         fact["problems"] = watched.problems
         context.close()
     assert len(facts) >= 8
@@ -566,12 +702,31 @@ def test_pages_fit_a_phone(every_page):
             assert tool["height"] >= 24 and tool["width"] >= 24, path  # WCAG 2.2, 2.5.8
 
 
+def test_tables_and_formulas_can_be_read_on_a_phone(every_page):
+    assert not bad(every_page, lambda fact: not fact["unreachable"])
+    assert not bad(every_page, lambda fact: not fact["narrow cells"])
+
+
+def test_code_fits_a_small_desktop(every_page):
+    """A line of the chapter's code has 100 characters at most, bar one or two."""
+    cut = {path: fact["cut code"] for path, fact in every_page[1].items() if fact["cut code"]}
+    assert all(len(cells) <= 2 for cells in cut.values()), cut
+
+
 def test_every_page_leads_to_itself_in_the_other_language(every_page):
     site, facts = every_page
     for path, fact in facts.items():
         lang, name = path.split("/")
         other = {"en": "zh", "zh": "en"}[lang]
         assert fact["language"] == f"{site.address}{other}/{name}"
+
+
+def test_code_is_reachable_once_it_is_shown(sample, visit):
+    page = visit(sample, "en/two.html", viewport=PHONE).page
+    pre = page.locator("pre").filter(has_text="run_with('pytorch')")
+    pre.evaluate("e => { e.append(' '.padEnd(200, 'x')); e.tabIndex = -1; }")
+    page.get_by_role("button", name="PyTorch").click()
+    page.wait_for_function("e => e.tabIndex === 0", arg=pre.element_handle())
 
 
 def test_all_solutions_are_folded(every_page):
@@ -582,6 +737,24 @@ def test_all_solutions_are_folded(every_page):
 
 
 # --- Manners --------------------------------------------------------------------------------------
+
+
+def test_the_status_leads_to_each_framework(sample, visit):
+    page = visit(sample, "en/status.html").page
+    row = page.locator("tr", has_text="Two Devices").filter(has_text="PyTorch")
+    row.get_by_role("link").click()
+    assert frameworks_shown(page) == {"mxnet": False, "pytorch": True}
+
+
+def test_the_server_sends_what_the_files_hold_now(tmp_path):
+    page = tmp_path / "page.html"
+    with served(tmp_path) as site:
+        for text in ("before", "after"):
+            page.write_text(text)
+            request = Request(site.address + "page.html", headers={"Accept-Encoding": "gzip"})
+            with urlopen(request) as answer:
+                assert answer.headers["Content-Encoding"] == "gzip"
+                assert gzip.decompress(answer.read()).decode() == text
 
 
 def test_a_first_page_is_soon_there(chapter, visit):

@@ -27,9 +27,9 @@ function keepPlace(change) {
   requestAnimationFrame(() => (root.style.overflowAnchor = ""));
 }
 
-function showFramework(name) {
+function showFramework(name, { forNow = false } = {}) {
   root.dataset.framework = name;
-  remember("framework", name);
+  if (!forNow) remember("framework", name);
   markButtons();
 }
 
@@ -54,19 +54,58 @@ markButtons();
 
 // ---- Links to what is hidden or folded ---------------------------------------------------------
 
-function reveal() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (!target) return;
+function reveal(target, options) {
   const owner = target.closest(".framework") ?? target.querySelector(":scope > .framework:is(h1, h2, h3, h4)");
   const names = [...(owner?.classList ?? [])].filter((name) => name.startsWith("framework-"));
   const frameworks = names.map((name) => name.slice("framework-".length));
-  if (owner && !frameworks.includes(root.dataset.framework)) showFramework(frameworks[0]);
+  if (owner && !frameworks.includes(root.dataset.framework)) showFramework(frameworks[0], options);
   for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  target.scrollIntoView();
+  target.scrollIntoView(options?.place);
 }
 
-window.addEventListener("hashchange", reveal);
-reveal();
+function revealTarget() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (target) reveal(target);
+}
+
+window.addEventListener("hashchange", revealTarget);
+revealTarget();
+
+// ---- Search ------------------------------------------------------------------------------------
+
+const FOUND = "found"; // A result was followed; the next page is to show what was found
+
+if (typeof Search !== "undefined") {
+  const { htmlToText, makeSearchSummary } = Search;
+  Search.htmlToText = (text, anchor) => {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    for (const stamp of page.querySelectorAll(".stamp")) stamp.remove();
+    return htmlToText(page.documentElement.outerHTML, anchor);
+  };
+  Search.makeSearchSummary = (...found) => {
+    const summary = makeSearchSummary(...found);
+    if (summary) // No halves of words at its ends
+      summary.textContent = summary.textContent
+        .replace(/^\.\.\.[!-~’]*\s+/, "… ")
+        .replace(/\s+[!-~’]*\.\.\.$/, " …");
+    return summary;
+  };
+  document.getElementById("search-results")?.addEventListener("click", (event) => {
+    if (event.target.closest("a")) sessionStorage.setItem(FOUND, "yes");
+  });
+} else if (sessionStorage.getItem(FOUND)) {
+  sessionStorage.removeItem(FOUND);
+  const article = document.querySelector("article");
+  const show = () => {
+    const marked = [...article.querySelectorAll("span.highlighted")];
+    if (!marked.length) return;
+    found.disconnect();
+    const seen = marked.find((mark) => mark.checkVisibility());
+    reveal(seen ?? marked[0], { forNow: true, place: { block: "center" } });
+  };
+  const found = new MutationObserver(show); // Sphinx marks words some time after loading
+  if (article && !location.hash) found.observe(article, { childList: true, subtree: true });
+}
 
 // ---- Languages ---------------------------------------------------------------------------------
 
@@ -93,8 +132,27 @@ for (const link of languages) {
   link.addEventListener("click", () => remember("language", link.dataset.language));
 }
 
-// ---- Figures that are wider than a phone -------------------------------------------------------
+// ---- What is wider than a phone scrolls, with keys too -----------------------------------------
 
-for (const figure of document.querySelectorAll("article p:has(> img)")) {
-  if (getComputedStyle(figure).overflowX === "auto") figure.tabIndex = 0; // To scroll with keys
-}
+const wide = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+// The theme sees to code and tables, but not to those in a fold or of the other framework
+const wider = "article :is(pre, .pst-scrollable-table-container, :is(p, .picture):has(> img))";
+for (const element of document.querySelectorAll(wider)) wide.observe(element);
+window.addEventListener("load", async () => {
+  await window.MathJax?.startup?.promise;
+  for (const formula of document.querySelectorAll("div.math > mjx-container")) wide.observe(formula);
+});
+
+// ---- Paper is white ----------------------------------------------------------------------------
+
+let theme;
+window.addEventListener("beforeprint", () => {
+  theme = root.dataset.theme;
+  root.dataset.theme = "light";
+});
+window.addEventListener("afterprint", () => (root.dataset.theme = theme));
