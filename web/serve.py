@@ -44,10 +44,18 @@ class Handler(SimpleHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    """Serves until told to stop; that a browser breaks off a transfer is no error."""
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """Return a server of the folder on a port of this machine; 0 takes any that is free."""
     handler = functools.partial(Handler, directory=str(folder))
-    return ThreadingHTTPServer(("127.0.0.1", port), handler)
+    return Server(("127.0.0.1", port), handler)
 
 
 def main() -> int:

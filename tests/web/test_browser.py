@@ -552,6 +552,7 @@ def test_the_status_fits_the_paper_and_a_small_desktop(chapter, visit, lang):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(media=media)
         assert table.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, media
+        assert not page.evaluate(NARROW)
     breaks = table.locator("table").evaluate("e => getComputedStyle(e).breakInside")
     assert breaks == "auto"  # Else it would leave the first page empty
 
