@@ -441,6 +441,7 @@ def patch(mxnet: ModuleType) -> None:
     if not mxnet.__version__.startswith("1."):
         if GLUON_2 not in _done:
             gluon2.patch(mxnet)
+            _patch_array_protocol(mxnet)
             _note(GLUON_2)
         return
     for what, is_needed, cure in PATCHES:

@@ -117,6 +117,13 @@ def test_report():
     assert "classic arrays" in str(d2l.engine_report())
 
 
+def test_numpy_reads_an_array_at_once(monkeypatch):
+    x = nd.arange(6).reshape((2, 3))
+    monkeypatch.setattr(nd.NDArray, "__getitem__", None)  # Element by element takes for ever
+    assert np.array(x).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert np.asarray(x, dtype="int64").dtype == np.int64
+
+
 # --- Classic arrays in Gluon ----------------------------------------------------------------------
 
 
