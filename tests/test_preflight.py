@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(preflight.__file__).parents[1]  # The checkout, or where the wheel was installed
 
 
-def run(*arguments, python=sys.executable, cwd=PACKAGE, code=None, **environment):
+def run(*arguments, python=sys.executable, cwd=ROOT, code=None, **environment):
     """Run the preflight, or ``code``, with nothing set but ``environment``."""
     start = ["-c", code] if code else ["-m", "d2l_local"]
     hidden = {*NOTHING_SET, "D2L_DATA", "MXNET_HOME"}
@@ -75,7 +75,7 @@ def distribution(folder, name, version="1.9.1"):
 
 
 def test_a_machine_on_which_the_chapter_runs():
-    done = run()
+    done = run(cwd=PACKAGE)
     assert done.returncode == 0, done.stdout + done.stderr
     table = rows(done)
     assert list(table)[:4] == ["Python", "NumPy", "MXNet", "d2l"]
