@@ -10,6 +10,7 @@ import builtins
 import json
 import keyword
 import re
+import symtable
 from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import unquote
@@ -258,6 +259,42 @@ def without_gpus(cell, stamp: dict) -> list[str]:
     return []
 
 
+def names_in(source: str) -> tuple[set[str], set[str]]:
+    """The variables of the notebook that a cell sets, and those that it reads at once.
+
+    What its functions read counts for nothing here, since who calls them is another question.
+    """
+    python = re.sub(r"^(\s*)[%!].*", r"\1pass", source, flags=re.MULTILINE)
+    tables = [symtable.symtable(python, "cell", "exec")]
+    written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
+    read = set()
+    while tables:
+        table = tables.pop()
+        at_top = table.get_type() == "module"
+        comprehensions = ("listcomp", "setcomp", "dictcomp", "genexpr")
+        tables += [child for child in table.get_children() if child.get_name() in comprehensions]
+        read |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (at_top or symbol.is_global())
+        }
+    return written, read
+
+
+def needs_what_gpus_left(cells) -> list[str]:
+    """Cells that read what only a cell for GPUs sets: elsewhere that one is skipped."""
+    problems, everywhere, with_gpus = [], set(), set()
+    for cell in cells:
+        written, read = names_in(cell.source)
+        if gpus_needed(cell):
+            with_gpus |= written
+            continue
+        for name in sorted((read & with_gpus) - everywhere - written):
+            problems.append(f"cell {cell.id}: only a cell that needs GPUs sets {name}")
+        everywhere |= written
+    return problems
+
+
 def outputs(cell) -> list[str]:
     """What the outputs of a code cell must not be."""
     problems = []
@@ -289,6 +326,8 @@ def notebook(path, expected, committed) -> list[str]:
         theirs = {cell.get("id"): cell for cell in bare["cells"]}
         names = [i for i in {**ours, **theirs} if ours.get(i) != theirs.get(i)]
         problems.append(f"differs from its text in {', '.join(map(str, names)) or 'metadata'}")
+    code = [cell for cell in committed.cells if cell.cell_type == "code"]
+    problems += needs_what_gpus_left(code)
     for cell in committed.cells:
         if cell.cell_type == "code":
             if not cell.execution_count:

@@ -439,8 +439,29 @@ def test_cells_that_need_gpus_were_executed_on_them(committed, hardware, text, m
     stream = {"output_type": "stream", "name": "stdout", "text": text}
     cell.outputs = [build.nbformat.from_dict(stream)] if text else []
     notebook.metadata["d2l_local"] = {"hardware": hardware} if hardware else {}
-    found = [f for f in check.notebook(path, notebook, notebook) if "GPUs" in f]
+    found = check.notebook(path, notebook, notebook)
+    found = [f for f in found if f.startswith(f"cell {cell.id}: needs")]
     assert [message in f and "cell intro_1" in f for f in found] == ([True] if message else [])
+
+
+@pytest.mark.parametrize(
+    "for_gpus, everywhere, name",
+    [
+        ("rates = {}", "print(rates)", "rates"),
+        ("rates = {}", "[x for x in rates]", "rates"),
+        ("import math", "math.pi", "math"),
+        ("rates = {}", "%matplotlib inline\nrates = {1: 2}\nprint(rates)", None),
+        ("rates = {}", "def later():\n    return rates", None),
+        ("def f():\n    rates = {}", "rates = 1", None),
+    ],
+)
+def test_no_cell_reads_what_only_gpus_leave(for_gpus, everywhere, name):
+    cells = [
+        build.nbformat.v4.new_code_cell(for_gpus, metadata={"tags": ["gpus-1"]}),
+        build.nbformat.v4.new_code_cell(everywhere, id="after"),
+    ]
+    expected = [f"cell after: only a cell that needs GPUs sets {name}"] if name else []
+    assert check.needs_what_gpus_left(cells) == expected
 
 
 def test_check_orphan(chapter, capsys):
