@@ -40,7 +40,7 @@ def patch(mxnet: ModuleType) -> None:
         _wrap(block, ["__call__", "load_parameters"], classic)
         _wrap(block, ["collect_params"], _with_old_methods)
     _wrap(gluon.Parameter, ["cast", "data", "grad", "initialize", "list_data"], classic)
-    _wrap(gluon.Parameter, ["list_grad", "set_data", "_reduce"], classic)
+    _wrap(gluon.Parameter, ["list_grad", "reset_device", "set_data", "_reduce"], classic)
     _wrap(gluon.Trainer, ["__init__", "allreduce_grads", "step", "update"], classic)
     _wrap(gluon.Trainer, ["load_states", "save_states"], classic)
     _wrap(mxnet.optimizer.Optimizer, ["update_multi_precision"], _updating_one_by_one)

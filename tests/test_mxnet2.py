@@ -199,6 +199,9 @@ def test_files(tmp_path, hybridize):
     for device in DEVICES:
         ours = again(X.as_in_context(device)).asnumpy()
         np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+    again.collect_params().reset_ctx(DEVICES[:1])
+    again.load_parameters(str(tmp_path / "net.params"), ctx=DEVICES[:1])
+    np.testing.assert_allclose(again(X).asnumpy(), expected, rtol=1e-5, atol=1e-6)
     if hybridize:
         net.export(str(tmp_path / "net"))
         files = (str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
