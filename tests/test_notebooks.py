@@ -46,9 +46,13 @@ def rerun(notebook):
 
 
 def files(folder):
-    """Return what a folder holds: sizes and times of change by path."""
-    found = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+    """Return the files in a folder, but for byte code: sizes and times of change by path."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {
+        path: (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in found
+        if "__pycache__" not in path.parts
+    }
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: f"{p.parts[-3]}/{p.stem}")
