@@ -71,9 +71,7 @@ def run(command: list[str], seconds: float, name: str, **environment: object) ->
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _end(process)
             guard.stdin.write(b"over\n")
     if process.returncode:
         last = "\n".join(errors.strip().splitlines()[-15:])

@@ -14,11 +14,17 @@ from pathlib import Path
 from d2l_local import process
 from d2l_local.engine import num_cores
 
+# torchrun gives each process a session of its own: one that is killed would leave them behind.
 _IMPORTS = """\
 import argparse
+import ctypes
 import datetime
 import json
 import os
+import sys
+
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: end with the launcher
 
 import torch
 from torch import distributed as dist

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -238,11 +240,15 @@ def never_ends(device, mark):
 def processes_of(name):
     """Ids of the processes whose command names ``name``; one that was killed may take a moment."""
     for _ in range(50):
-        found = [p.pid for p in psutil.process_iter() if name in _command(p)]
+        found = find_processes(name)
         if not found:
             break
         time.sleep(0.1)
     return found
+
+
+def find_processes(name):
+    return [p.pid for p in psutil.process_iter() if name in _command(p)]
 
 
 def _command(process):
@@ -256,13 +262,39 @@ def test_torchrun_returns_what_each_rank_returns(capfd):
     results = d2l.torchrun(rank_and_sum, 2, uses=[total], x=3)
     assert results == [[0, 14.0], [1, 14.0]]
     output = capfd.readouterr()
-    assert sorted(output.out.splitlines()) == ["rank 0 of 2", "rank 1 of 2"]
+    # The processes are not buffered, so that one's line may come into the other's.
+    assert sorted(re.findall(r"rank \d of 2", output.out)) == ["rank 0 of 2", "rank 1 of 2"]
 
 
 def test_torchrun_names_the_error_of_a_rank_and_ends_the_others():
     with pytest.raises(RuntimeError, match=r"(?s)one_fails failed.*ValueError: the cat ate it"):
         d2l.torchrun(one_fails, 2, mark=f"test {os.getpid()}")
     assert processes_of(f"test {os.getpid()}") == []
+
+
+def says_that_it_is_there(device, folder):
+    import time
+
+    from torch import distributed as dist
+
+    open(f"{folder}/{dist.get_rank()}", "w").close()
+    time.sleep(600)
+
+
+def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
+    code = "import sys; from test_torch import *; "
+    code += "d2l.torchrun(says_that_it_is_there, 2, folder=sys.argv[1])"
+    here = Path(__file__).parent
+    caller = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=here)
+    for _ in range(600):
+        if len(list(tmp_path.iterdir())) == 2:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the processes did not start")
+    caller.kill()
+    caller.wait()
+    assert processes_of(str(tmp_path)) == []
 
 
 def test_torchrun_ends_what_does_not_end():
