@@ -264,8 +264,9 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
 
     What its functions read counts for nothing here, since who calls them is another question.
     """
-    python = re.sub(r"^(\s*)[%!].*", r"\1pass", source, flags=re.MULTILINE)
-    tables = [symtable.symtable(python, "cell", "exec")]
+    from IPython.core.inputtransformer2 import TransformerManager  # For shell lines and magics
+
+    tables = [symtable.symtable(TransformerManager().transform_cell(source), "cell", "exec")]
     written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
     read = set()
     while tables:

@@ -174,8 +174,7 @@ def load_data_fashion_mnist(
     data = load_dataset()
     num_train = _how_many("train_size", train_size, len(data.train_images), data)
     num_test = _how_many("test_size", test_size, len(data.test_images), data)
-    if os.environ.get("RANK", "0") == "0":  # Of torchrun's processes one says it for all
-        print(f"Data: {data.origin}; {num_train:,} training and {num_test:,} test images")
+    _say(f"Data: {data.origin}; {num_train:,} training and {num_test:,} test images")
     loader = functools.partial(
         ArrayDataLoader, batch_size=batch_size, resize=resize, convert=convert
     )
@@ -333,13 +332,18 @@ def _size(resize):
     return height, width
 
 
+def _say(line):
+    if os.environ.get("RANK", "0") == "0":  # Of torchrun's processes one says it for all
+        print(line)
+
+
 def _how_many(name, asked, available, data):
     if asked is None:
         return available
     if asked <= available:
         return operator.index(asked)
     if data.stands_in:
-        print(f"Note: {name}={asked:,}, but there are only {available:,} digits; using them all")
+        _say(f"Note: {name}={asked:,}, but there are only {available:,} digits; using them all")
         return available
     raise ValueError(
         f"{name} must be None or from 1 to {available:,}, the number of images in use "

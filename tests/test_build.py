@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "chapters"))
 
 import build  # noqa: E402
-
 import check  # noqa: E402
 
 GOOD = """\
@@ -453,6 +452,7 @@ def test_cells_that_need_gpus_were_executed_on_them(committed, hardware, text, m
         ("rates = {}", "%matplotlib inline\nrates = {1: 2}\nprint(rates)", None),
         ("rates = {}", "def later():\n    return rates", None),
         ("def f():\n    rates = {}", "rates = 1", None),
+        ("a = b = 7", "print(7\n    % a\n)\n!ls", "a"),
     ],
 )
 def test_no_cell_reads_what_only_gpus_leave(for_gpus, everywhere, name):

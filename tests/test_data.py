@@ -510,6 +510,14 @@ def test_no_network_at_all(start, cache, module):
     assert not cache.exists()
 
 
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_of_several_processes_the_first_speaks(cache, capsys, monkeypatch, rank):
+    fill(cache)
+    monkeypatch.setenv("RANK", rank)
+    assert_made_up(data.load_data_fashion_mnist(16))
+    assert ("Data: Fashion-MNIST" in capsys.readouterr().out) == (rank == "0")
+
+
 def test_no_network_but_a_cache(start, cache):
     fill(cache)
     out = output(start(load_made_up(), unshare("--net")))

@@ -231,24 +231,23 @@ def one_fails(device, mark):
     dist.barrier()  # For ever, if nobody ends it
 
 
-def never_ends(device, mark):
+def never_ends(device, folder):
     import time
 
+    from torch import distributed as dist
+
+    open(f"{folder}/{dist.get_rank()}", "w").close()
     time.sleep(600)
 
 
 def processes_of(name):
     """Ids of the processes whose command names ``name``; one that was killed may take a moment."""
     for _ in range(50):
-        found = find_processes(name)
+        found = [p.pid for p in psutil.process_iter() if name in _command(p)]
         if not found:
             break
         time.sleep(0.1)
     return found
-
-
-def find_processes(name):
-    return [p.pid for p in psutil.process_iter() if name in _command(p)]
 
 
 def _command(process):
@@ -272,18 +271,9 @@ def test_torchrun_names_the_error_of_a_rank_and_ends_the_others():
     assert processes_of(f"test {os.getpid()}") == []
 
 
-def says_that_it_is_there(device, folder):
-    import time
-
-    from torch import distributed as dist
-
-    open(f"{folder}/{dist.get_rank()}", "w").close()
-    time.sleep(600)
-
-
 def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
     code = "import sys; from test_torch import *; "
-    code += "d2l.torchrun(says_that_it_is_there, 2, folder=sys.argv[1])"
+    code += "d2l.torchrun(never_ends, 2, folder=sys.argv[1])"
     here = Path(__file__).parent
     caller = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=here)
     for _ in range(600):
@@ -297,10 +287,11 @@ def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
     assert processes_of(str(tmp_path)) == []
 
 
-def test_torchrun_ends_what_does_not_end():
+def test_torchrun_ends_what_does_not_end(tmp_path):
     with pytest.raises(TimeoutError, match="never_ends was ended: it still ran after 15 seconds"):
-        d2l.torchrun(never_ends, 2, seconds=15, mark=f"test {os.getpid()}")
-    assert processes_of(f"test {os.getpid()}") == []
+        d2l.torchrun(never_ends, 2, seconds=15, folder=str(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 2  # Else there was nothing to end
+    assert processes_of(str(tmp_path)) == []
 
 
 @pytest.mark.parametrize("n", [0, 1.0, "2", True])
