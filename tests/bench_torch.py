@@ -455,14 +455,16 @@ def main(names: list[str]) -> None:
     if unknown:
         sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
     rows = []
-    for name in names or known:
-        if d2l.num_gpus() < NEEDS[known[name]]:
-            print(f"{name}: needs {NEEDS[known[name]]} GPUs, and there are {d2l.num_gpus()}")
-            continue
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        rows += known[name]()
     d2l.banner(d2l.devices(max(1, d2l.num_gpus())))
-    print(table(rows))
+    try:
+        for name in names or known:
+            if d2l.num_gpus() < NEEDS[known[name]]:
+                print(f"{name}: needs {NEEDS[known[name]]} GPUs, and there are {d2l.num_gpus()}")
+                continue
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            rows += known[name]()
+    finally:  # A failure does not lose what was measured before
+        print(table(rows))
     print(json.dumps({row.what: row.figure for row in rows}), file=sys.stderr)
 
 
