@@ -197,3 +197,49 @@ def test_an_old_edition_runs_with_the_import_line_replaced(edition, lanes, envir
     }
     assert scratch > 0.8  # The images tell their labels
     assert concise[0] == concise[1] and 0 <= concise[0] <= 1
+
+
+def drafts():
+    """The drafts of 2017 and 2018: the convolution of their resnet18 comes second."""
+    from d2l_local import drafts as utils
+
+    utils.stand_in_for_gpus()  # Before `gpu` is imported
+    from mxnet import autograd, gluon, gpu, init, nd
+
+    ctx = [gpu(0), gpu(1)]
+    net = utils.resnet18(10)
+    net.initialize(init=init.Xavier(), ctx=ctx)
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    train_iter, test_iter = utils.load_data_fashion_mnist(30)
+    X, y = next(iter(train_iter))
+    with autograd.record():
+        pairs = zip(*[gluon.utils.split_and_load(each, ctx) for each in (X, y)])
+        losses = [loss(net(X_), y_) for X_, y_ in pairs]
+    weight = net[1].params.get("weight")
+    seen = {"weight": [weight.data(gpu).shape for gpu in ctx]}
+    for each in losses:
+        each.backward()
+    trainer.step(len(X))
+    seen["same weights"] = bool(
+        (weight.data(ctx[0]).asnumpy() == weight.data(ctx[1]).asnumpy()).all()
+    )
+    seen["accuracy"] = 0 <= utils.evaluate_accuracy(test_iter, net, ctx[0]) <= 1
+
+    w = nd.array([1.0, 2.0])
+    w.attach_grad()
+    with autograd.record():
+        square = (w * w).sum()
+    square.backward()
+    utils.SGD([w], 0.25)
+    seen["SGD"] = w.asnumpy().tolist()
+    return seen
+
+
+def test_a_draft_runs_with_the_import_line_replaced(environment):
+    assert in_new_process(drafts, seconds=300, **environment) == {
+        "weight": [[64, 1, 3, 3]] * 2,
+        "same weights": True,
+        "accuracy": True,
+        "SGD": [0.5, 1.0],
+    }

@@ -1,0 +1,23 @@
+"""What the drafts of 2017 and 2018 called ``utils``: ``from d2l_local import drafts as utils``.
+
+All of `d2l_local.mxnet`, but with the two functions of that name which later editions changed.
+"""
+
+from __future__ import annotations
+
+from d2l_local import mxnet as _later
+from d2l_local.mxnet import *  # noqa: F403
+
+from mxnet.gluon import nn as _nn
+
+
+def resnet18(num_classes: int):
+    """`d2l_local.mxnet.resnet18` behind a batch normalization: the convolution comes second."""
+    net = _nn.HybridSequential()
+    net.add(_nn.BatchNorm(), *_later.resnet18(num_classes))
+    return net
+
+
+def SGD(params, lr: float) -> None:
+    """Update ``params`` in place by their gradients times ``lr``; d2l has a class of this name."""
+    _later.sgd(params, lr, 1)
