@@ -175,8 +175,10 @@ class Drawn:
     "left_out": count}}``, where a chart is ``{"title": text, "lanes": {device: spans}}`` and spans
     are one text, three integers a span: index of the name, start and duration in microseconds.
     (A notebook would put each number of a list on a line of its own.) Of more than ``MAX_SPANS``
-    the shortest are left out. Not a representation of its own, because viewers and tests have to
-    make nothing of it.
+    the shortest are left out. A chart also has ``"end": microseconds`` if it shares its time axis
+    with others, and ``"texts": [text]`` if something was written into its lanes: number of the
+    lane, microseconds and what was written. Not a representation of its own, because viewers and
+    tests have to make nothing of it.
     """
 
     def __init__(self):
@@ -201,6 +203,8 @@ class Drawn:
             {
                 "title": ax.get_title(loc="left") or ax.get_title(),
                 "lanes": {device: text(lane) for device, lane in lanes.items()},
+                **self._shared_end(ax),
+                **_texts(ax),
             }
             for ax, lanes in self.charts
         ]
@@ -211,6 +215,21 @@ class Drawn:
             "left_out": sum(length <= limit for length in lengths),
         }
         return {}, {"d2l_local": data}
+
+    def _shared_end(self, ax) -> dict:
+        """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
+        shared = ax.get_shared_x_axes()
+        together = [lanes for other, lanes in self.charts if shared.joined(ax, other)]
+        ends = [span.end for lanes in together for lane in lanes.values() for span in lane]
+        return {"end": round(max(ends) * 1e6)} if len(together) > 1 and ends else {}
+
+
+def _texts(ax) -> dict:
+    """Return the ``"texts"`` that stand in the lanes of a chart, if any do."""
+    texts = [text for text in ax.texts if text.get_transform() == ax.transData]
+    places = [text.get_position() for text in texts]
+    written = [f"{y:g} {1e3 * x:.0f} {t.get_text()}" for t, (x, y) in zip(texts, places)]
+    return {"texts": written} if written else {}
 
 
 def _natural(lane: str) -> tuple[str, int, str]:

@@ -258,6 +258,25 @@ def test_every_timeline_of_a_figure_is_in_its_data():
     ]
 
 
+def test_what_is_written_into_the_lanes_is_in_the_data():
+    ax = Timeline({"cpu/0": [("dot", 0, 0.25)], "cpu/1": [("dot", 0, 0.25)]}).plot()
+    ax.text(125, 1, "F1 of 2", color="white")
+    ax.text(0.5, 0.5, "not in a lane", transform=ax.transAxes)
+    [chart] = shown(ax.figure)["charts"]
+    assert chart["texts"] == ["1 125000 F1 of 2"]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_timelines_that_share_an_axis_have_a_common_end(shared):
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2, sharex=shared)
+    for ax, end in zip(axes, (0.25, 0.5)):
+        Timeline({"cpu/0": [("dot", 0, end)]}).plot(ax)
+    ends = [chart.get("end") for chart in shown(figure)["charts"]]
+    assert ends == ([500_000, 500_000] if shared else [None, None])
+
+
 def test_of_very_many_spans_the_shortest_are_left_out():
     spans = [("op", i, i + 1e-6 * i) for i in range(MAX_SPANS + 500)]
     data = shown(Timeline({"cpu/0": spans}).plot().figure)
@@ -268,7 +287,12 @@ def test_of_very_many_spans_the_shortest_are_left_out():
 
 
 def test_a_figure_with_data_can_be_pickled_and_saved(tmp_path):
-    figure = Timeline({"cpu/0": [("dot", 0, 1)]}).plot().figure
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2, sharex=True)
+    for ax in axes:
+        Timeline({"cpu/0": [("dot", 0, 1)]}).plot(ax).text(500, 0, "F1")
+    assert {"texts", "end"} <= set(shown(figure)["charts"][0])
     assert shown(pickle.loads(pickle.dumps(figure))) == shown(figure)
     figure.savefig(tmp_path / "figure.png")
 

@@ -17,9 +17,11 @@ HARDWARE = {"mxnet": "2-core x86-64, AVX-512, 24 GiB", "pytorch": "32-core x86-6
 WORDS = {
     "en": {
         "title": "Sample Book",
-        "order": "## Sections\n\n1. [Two Devices](two.ipynb)\n2. [Servers](servers.ipynb)",
+        "order": "## Sections\n\n1. [Two Devices](two.ipynb)\n2. [Servers](servers.ipynb)\n"
+        "3. [A Pipeline](pipeline.ipynb)",
         "two": "Two Devices",
         "servers": "Servers",
+        "pipeline": "A Pipeline",
         "intro": "Both frameworks overlap independent work, see [Servers](servers.ipynb).",
         "mxnet": "The engine of MXNet builds a graph.",
         "pytorch": "Streams of PyTorch run in order.",
@@ -28,13 +30,16 @@ WORDS = {
         "look": "### Look Closely\n\nNow look at the timeline of both devices.",
         "exercises": "## Exercises\n\n1. Why?\n2. And then?",
         "solution": "<details><summary>Solution {}</summary>\n\nBecause of {}.\n\n</details>",
+        "aside": "## Does It Pay?\n\n<details><summary>Often</summary>\n\nMostly.\n\n</details>",
         "set-up": "Does nothing outside Colab",
     },
     "zh": {
         "title": "样书",
-        "order": "## 各节内容\n\n1. [两个设备](two.ipynb)\n2. [服务器](servers.ipynb)",
+        "order": "## 各节内容\n\n1. [两个设备](two.ipynb)\n2. [服务器](servers.ipynb)\n"
+        "3. [流水线](pipeline.ipynb)",
         "two": "两个设备",
         "servers": "服务器",
+        "pipeline": "流水线",
         "intro": "两个框架都会让相互独立的工作重叠，见[服务器](servers.ipynb)。",
         "mxnet": "MXNet的引擎构造计算图。",
         "pytorch": "PyTorch的流按次序运行，锁页内存另当别论。",
@@ -43,6 +48,7 @@ WORDS = {
         "look": "### 仔细看\n\n现在看两个设备的时间线。",
         "exercises": "## 练习\n\n1. 为什么？\n2. 然后呢？",
         "solution": "<details><summary>解答{}</summary>\n\n因为{}。\n\n</details>",
+        "aside": "## 划算吗？\n\n<details><summary>常常</summary>\n\n大多如此。\n\n</details>",
         "set-up": "在Colab之外不起作用",
     },
 }
@@ -77,6 +83,23 @@ def timeline() -> dict:
     return {"names": ["dot", "CopyCPU2CPU"], "copies": [1], "charts": [chart], "left_out": 3}
 
 
+def pipeline() -> dict:
+    """Return the metadata of two timelines with a common axis and labels, 40 and 100 ms long."""
+    charts = [
+        {
+            "title": title,
+            "lanes": {
+                "cpu/0": f"0 0 {10_000 * n} 0 {10_000 * n} {10_000 * n}",
+                "cpu/1": "1 9900 200",
+            },
+            "end": 100_000,
+            "texts": [f"0 {5000 * n} F1", f"0 {15_000 * n} F2", "1 10000 short one"],
+        }
+        for title, n in (("short", 2), ("long", 5))
+    ]
+    return {"names": ["dot", "relu"], "copies": [], "charts": charts, "left_out": 0}
+
+
 def code(name, source, *outputs, count=1, tags=()):
     cell = new_code_cell(source, id=name, execution_count=count, outputs=list(outputs))
     if tags:
@@ -92,10 +115,15 @@ def prose(name, source):
     return new_markdown_cell(source, id=name)
 
 
+def drawn(data):
+    """Return a picture of timelines, with their data."""
+    output = new_output("display_data", {"image/png": picture(), "text/plain": "<Figure>"})
+    output.metadata["d2l_local"] = data
+    return output
+
+
 def two(framework, words):
     """Return the cells of a section that both frameworks have."""
-    shown = new_output("display_data", {"image/png": picture(), "text/plain": "<Figure>"})
-    shown.metadata["d2l_local"] = timeline()
     alone = [prose("streams", words["streams"])] if framework == "pytorch" else []
     gpus = "skipped: this cell needs 2 GPUs" if framework == "mxnet" else "gathered"
     return [
@@ -108,7 +136,7 @@ def two(framework, words):
         *alone,
         code(f"measure_{framework}", f"run_with('{framework}')"),
         prose("look", words["look"]),
-        code("look_1", "timeline.plot()", shown),
+        code("look_1", "timeline.plot()", drawn(timeline())),
         prose("console", CONSOLE),
         code("console_1", "gather()", printed(gpus), tags=["gpus-2"]),
         prose("exercises", words["exercises"]),
@@ -139,9 +167,13 @@ def write_book(root: Path) -> None:
                 "index": [prose("sections", words["order"])],
                 "two": two(framework, words),
                 "servers": [prose("box", box), code("box_1", "serve()", count=None)],
+                "pipeline": [
+                    code("passes_1", "passes()", drawn(pipeline())),
+                    prose("aside", words["aside"]),
+                ],
             }
             for name, cells in sections.items():
-                if (name, framework) == ("servers", "pytorch"):
+                if framework == "pytorch" and name in ("servers", "pipeline"):
                     continue
                 links = f"[x](../{'zh' if lang == 'en' else 'en'}/{name}.ipynb)"
                 title = words["title" if name == "index" else name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import re
 from pathlib import Path
@@ -471,21 +472,63 @@ def test_a_finger_moves_and_chooses(sample, visit):
     assert box.locator(".timeline-readout").inner_text().startswith("dot on cpu/0")
 
 
+def colors(canvas) -> set[str]:
+    """Return the opaque colors of a canvas."""
+    found = canvas.evaluate(
+        """(canvas) => {
+            const {width, height} = canvas;
+            const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
+            const seen = new Set();
+            for (let i = 0; i < data.length; i += 4)
+                if (data[i + 3] === 255) seen.add([...data.slice(i, i + 3)].join());
+            return [...seen];
+        }"""
+    )
+    return set(found)
+
+
 def test_timelines_are_drawn_in_both_themes(sample, visit):
     for scheme in ("light", "dark"):
         page = visit(sample, "en/two.html", color_scheme=scheme).page
-        colors = page.locator(".timeline-chart canvas").evaluate(
-            """(canvas) => {
-                const {width, height} = canvas;
-                const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
-                const seen = new Set();
-                for (let i = 0; i < data.length; i += 4)
-                    if (data[i + 3] === 255) seen.add([...data.slice(i, i + 3)].join());
-                return [...seen];
-            }"""
-        )
         compute = {"light": "0,114,178", "dark": "86,169,224"}[scheme]
-        assert {compute, "230,159,0"} <= set(colors)
+        assert {compute, "230,159,0"} <= colors(page.locator(".timeline-chart canvas"))
+
+
+@pytest.fixture
+def charts(sample, visit):
+    """Return the two timelines of one figure."""
+    boxes = visit(sample, "en/pipeline.html").page.locator(".timeline-box")
+    boxes.first.scroll_into_view_if_needed()
+    return boxes.all()
+
+
+def test_timelines_show_what_was_written_on_their_spans(charts):
+    chart = charts[0].locator(".timeline-chart")
+    texts = "e => e.dataset.texts"
+    assert chart.evaluate(texts) == "F1 F2"  # The third is wider than its span
+    assert "255,255,255" in colors(chart.locator("canvas"))
+    chart.focus()
+    for key in ("ArrowDown", *"+++++++"):
+        charts[0].page.keyboard.press(key)
+    assert "short one" in chart.evaluate(texts)
+
+
+def test_timelines_that_share_an_axis_show_the_same_time(charts):
+    assert [begins(box) for box in charts] == [(0, 100), (0, 100)]  # One is over after 40 ms
+    charts[0].get_by_role("button", name="Zoom in").click()
+    charts[0].get_by_role("button", name="Show everything").click()
+    assert begins(charts[0]) == (0, 100)
+
+
+def test_a_figure_of_two_timelines_explains_itself_once(charts):
+    readouts = [box.locator(".timeline-readout") for box in charts]
+    assert readouts[0].inner_text() == ""
+    assert "Drag to zoom" in readouts[1].inner_text()
+    for box, readout, length in zip(charts, readouts, (20, 50), strict=True):
+        at(box, 0.1, 0)
+        assert readout.inner_text() == f"dot on cpu/0: {length}.00 ms, begun at 0 µs"
+    at(charts[0], 0.9, 0)
+    assert readouts[0].inner_text() == ""
 
 
 def test_the_plotting_library_is_loaded_only_where_it_is_needed(sample, visit):
@@ -601,6 +644,125 @@ def test_plots_stay_large_enough_to_read_on_a_phone(chapter, visit):
     page.wait_for_function("document.querySelector('.picture:has(img.wide)').tabIndex === 0")
 
 
+# --- What is wider than its box -------------------------------------------------------------------
+
+WIDE = """() => document.querySelector("article").insertAdjacentHTML("beforeend", `
+    <pre id="code">${"&nbsp;".repeat(200)}</pre>
+    <pre id="short">&nbsp;</pre>
+    <div class="pst-scrollable-table-container" id="table"><table class="table"><tbody>
+        <tr><td style="min-width: 200vw">&nbsp;</td></tr></tbody></table></div>
+    <div class="math"><mjx-container id="formula">
+        <div style="width: 200vw; height: 2rem"></div></mjx-container></div>
+    <div class="picture" id="plot"><img class="wide" src="_images/box-en.svg" alt=""></div>
+    <p id="figure"><img src="_images/box-en.svg" alt=""></p>`)"""
+# The colors at the left edge, in the middle and at the right edge of a picture
+ACROSS = """async (png) => {
+    const answer = await fetch(`data:image/png;base64,${png}`);
+    const image = await createImageBitmap(await answer.blob());
+    const pen = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    pen.drawImage(image, 0, 0);
+    const color = (x) => pen.getImageData(x, image.height >> 1, 1, 1).data.join();
+    return [4, image.width >> 1, image.width - 5].map(color);
+}"""
+
+
+def across(element) -> list[str]:
+    return element.page.evaluate(ACROSS, base64.b64encode(element.screenshot()).decode())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_shadows_say_where_there_is_more(sample, visit, scheme):
+    page = visit(sample, "en/servers.html", viewport=PHONE, color_scheme=scheme).page
+    page.evaluate(WIDE)
+    for kind in ("code", "table", "formula", "plot", "figure"):
+        box = page.locator(f"#{kind}")
+        box.scroll_into_view_if_needed()
+        page.wait_for_function(
+            "e => (e.querySelector('img')?.complete ?? true)", arg=box.element_handle()
+        )
+        left, middle, right = across(box)
+        assert left == middle != right, kind
+        box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+        left, middle, right = across(box)
+        assert left != middle == right, kind
+    assert len(set(across(page.locator("#short")))) == 1
+    page.emulate_media(media="print")
+    assert page.locator("#code").evaluate("e => getComputedStyle(e).backgroundImage") == "none"
+
+
+def test_printed_lines_wrap_on_a_desktop_only(sample, visit):
+    page = visit(sample, "en/two.html").page
+    output = page.locator(".cell_output pre").first
+    output.evaluate("e => (e.textContent = 'number '.repeat(60) + 'x'.repeat(300))")
+    fits = "e => e.scrollWidth <= e.clientWidth"
+    assert output.evaluate(fits)
+    assert (
+        page.locator(".cell_input pre").first.evaluate("e => getComputedStyle(e).whiteSpace")
+        == "pre"
+    )
+    page.set_viewport_size(PHONE)
+    assert not output.evaluate(fits)  # Or columns would fall apart
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_table_of_both_frameworks_fits_a_phone(chapter, visit, lang):
+    page = visit(chapter, f"{lang}/index.html", viewport=PHONE).page
+    table = page.locator(".pst-scrollable-table-container").first
+    heading = table.locator("th", has_text="PyTorch").bounding_box()
+    assert heading["x"] + heading["width"] <= PHONE["width"] - 16
+
+
+@pytest.mark.parametrize(("lang", "label"), [("en", "Hardware"), ("zh", "硬件")])
+def test_the_status_has_a_card_for_each_notebook_on_a_phone(sample, visit, lang, label):
+    page = visit(sample, f"{lang}/status.html", viewport=PHONE).page
+    for cell in page.locator("#status td").all():
+        box = cell.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+    hardware = page.locator("#status td", has_text="H200").first
+    content = "e => getComputedStyle(e, '::before').content"
+    assert hardware.evaluate(content) == f'"{label}"'
+    page.set_viewport_size(DESKTOP)
+    assert hardware.evaluate(content) == "none"
+
+
+def test_previous_and_next_fit_a_phone(chapter, visit):
+    page = visit(chapter, "en/parallel-strategies.html", viewport=PHONE).page
+    for link in page.locator(".prev-next-area a").all():
+        assert link.evaluate("e => e.scrollWidth <= e.clientWidth")
+        arrow = link.locator(".fa-solid").bounding_box()
+        assert arrow["width"] > 10
+        assert 0 < arrow["x"] < PHONE["width"] - arrow["width"]
+
+
+def test_the_link_of_a_heading_takes_no_line(sample, visit):
+    heading = visit(sample, "en/two.html").page.get_by_role("heading", name="Look Closely")
+    taller = heading.evaluate(
+        """(heading) => {
+            const link = heading.querySelector(".headerlink"), taller = [];
+            const height = (display) => {
+                link.style.display = display;
+                return heading.getBoundingClientRect().height;
+            };
+            for (let width = 100; width < 250; width += 1) {
+                heading.style.width = `${width}px`;
+                if (height("") > height("none")) taller.push(width);
+            }
+            return taller;
+        }"""
+    )
+    assert not taller
+
+
+def test_every_fold_looks_like_a_solution(sample, visit):
+    look = "e => ['border', 'padding', 'margin'].map((name) => getComputedStyle(e)[name])"
+    solution, other = (
+        visit(sample, path).page.locator("article details").last.evaluate(look)
+        for path in ("en/two.html", "en/pipeline.html")
+    )
+    assert solution == other
+    assert "solid" in solution[0]
+
+
 # --- Every page -----------------------------------------------------------------------------------
 
 WEIGHT = """() => [...performance.getEntriesByType("navigation"),
@@ -625,7 +787,11 @@ TOOLS = """() => [...document.querySelectorAll(".tools button, .tools a")]
 
 
 def violations(page) -> list[str]:
-    """Return what axe-core finds serious or critical, WCAG 2 AA included."""
+    """Return what axe-core finds serious or critical, WCAG 2 AA included.
+
+    It judges no contrast on gradients, so without those at the edges of what scrolls.
+    """
+    page.add_style_tag(content="article * { background-image: none !important; }")
     page.add_script_tag(path=AXE)
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     return [
@@ -744,6 +910,7 @@ def test_the_status_leads_to_each_framework(sample, visit):
     page = visit(sample, "en/status.html").page
     row = page.locator("tr", has_text="Two Devices").filter(has_text="PyTorch")
     row.get_by_role("link").click()
+    page.wait_for_url("**/two.html*")
     assert frameworks_shown(page) == {"mxnet": False, "pytorch": True}
 
 

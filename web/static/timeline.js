@@ -21,6 +21,12 @@ function readSpans(text, names, copies) {
   });
 }
 
+// Lane, time in µs and what was written there.
+function readText(line) {
+  const [, lane, time, text] = line.match(/^(\S+) (\S+) (.*)$/s);
+  return { lane: Number(lane), time: time / 1e3, text };
+}
+
 function hatched(context, plain) {
   const tile = element("canvas", { width: 8, height: 8 });
   const pen = tile.getContext("2d");
@@ -37,10 +43,14 @@ function hatched(context, plain) {
 }
 
 class Chart {
-  constructor(place, chart, { names, copies, left_out: leftOut }) {
+  constructor(place, chart, { names, copies, charts, left_out: leftOut }) {
     this.lanes = Object.keys(chart.lanes);
     this.spans = Object.values(chart.lanes).map((text) => readSpans(text, names, copies));
-    this.end = Math.max(...this.spans.flat().map((span) => span.start + span.length));
+    this.texts = (chart.texts ?? []).map(readText).sort((a, b) => a.time - b.time);
+    const end = Math.max(...this.spans.flat().map((span) => span.start + span.length));
+    this.end = chart.end === undefined ? end : chart.end / 1e3; // Common to charts that share an axis
+    // Charts of one figure are as wide as each other, whatever their lanes are called
+    this.widest = Math.max(...charts.flatMap((other) => Object.keys(other.lanes)).map((lane) => lane.length));
     this.chosen = null; // [lane, index of the span]
 
     this.readout = element("p", { className: "timeline-readout", ariaLive: "polite" });
@@ -65,9 +75,10 @@ class Chart {
         button(words.all, "↔", () => this.show(0, this.end)),
       ),
     );
-    this.help = matchMedia("(hover: none)").matches ? words.help_touch : words.help;
-    this.canvas.ariaLabel = `${words.name}. ${this.help}`;
-    if (leftOut) this.help += ` ${fill(words.left_out, { count: leftOut })}`;
+    const help = matchMedia("(hover: none)").matches ? words.help_touch : words.help;
+    this.canvas.ariaLabel = `${words.name}. ${help}`;
+    this.help = ""; // Once a figure is enough, below its last chart
+    if (chart === charts.at(-1)) this.help = leftOut ? `${help} ${fill(words.left_out, { count: leftOut })}` : help;
     this.readout.textContent = this.help;
     place.append(element("div", { className: "timeline-box" }, bar, this.canvas, this.readout));
     this.draw();
@@ -80,7 +91,6 @@ class Chart {
       ticks: { show: false },
       font: "13px sans-serif",
     };
-    const widest = Math.max(...this.lanes.map((lane) => lane.length));
     this.plot = new uPlot(
       {
         ...this.size(),
@@ -95,7 +105,7 @@ class Chart {
           {
             ...axis,
             grid: { show: false },
-            size: Math.min(150, 8 * widest + 14),
+            size: Math.min(150, 8 * this.widest + 14),
             splits: () => this.lanes.map((_, i) => i),
             values: () => this.lanes,
           },
@@ -184,7 +194,30 @@ class Chart {
         }
       });
     });
+    this.write(plot);
     ctx.restore();
+  }
+
+  // What was written on spans, where they are long enough for it.
+  write(plot) {
+    const { ctx } = plot;
+    Object.assign(ctx, { fillStyle: color("--timeline-text"), textAlign: "center", textBaseline: "middle" });
+    ctx.font = `${13 * devicePixelRatio}px sans-serif`;
+    const ends = []; // Of the last text in each lane
+    const written = this.texts.filter(({ lane, time, text }) => {
+      const [x, y] = [plot.valToPos(time, "x", true), plot.valToPos(lane, "y", true)];
+      const half = ctx.measureText(text).width / 2 + devicePixelRatio;
+      const [low, high] = [x - half, x + half].map((place) => plot.posToVal(place, "x", true));
+      const covered = (this.spans[Math.round(lane)] ?? []).reduce(
+        (sum, { start, length }) => sum + Math.max(Math.min(start + length, high) - Math.max(start, low), 0),
+        0,
+      );
+      if (covered < 0.9 * (high - low) || low < ends[lane]) return false;
+      ends[lane] = high;
+      ctx.fillText(text, x, y);
+      return true;
+    });
+    this.canvas.dataset.texts = written.map(({ text }) => text).join(" "); // For tests
   }
 
   choose(chosen) {
@@ -309,5 +342,5 @@ for (const script of document.querySelectorAll("script.timeline")) {
   const place = element("div");
   picture.after(place);
   picture.classList.add("timeline-picture");
-  for (const chart of charts) new Chart(place, chart, data);
+  for (const chart of charts) new Chart(place, chart, { ...data, charts });
 }
