@@ -78,8 +78,11 @@ def uv(*arguments: object, text: str = "") -> str:
     """What uv prints; with pyenv's Pythons before its shims, which answer for the chosen one."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     path = [*map(str, pyenv.glob("versions/3*/bin")), os.environ["PATH"]]
+    settings = BUILD / "uv.toml"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    settings.write_text(UV_SETTINGS)
     done = subprocess.run(
-        [uv_program(), "--config-file", str(BUILD / "uv.toml"), *map(str, arguments)],
+        [uv_program(), "--config-file", str(settings), *map(str, arguments)],
         env={**os.environ, "PATH": os.pathsep.join(path)},
         input=text,
         text=True,
@@ -94,7 +97,9 @@ def find_python(version: str) -> str | None:
     """The interpreter of a version that this machine has, or None."""
     try:
         return uv("python", "find", "--no-project", "--system", "--no-python-downloads", version)
-    except RuntimeError:
+    except RuntimeError as error:
+        if "No interpreter found" not in str(error):
+            raise
         return None
 
 
@@ -174,8 +179,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", choices=PYTHONS, nargs="*", default=PYTHONS)
     choice, options = parser.parse_known_args()
-    BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / "uv.toml").write_text(UV_SETTINGS)
     shutil.rmtree(BUILD / "wheel", ignore_errors=True)
     uv("build", "--wheel", "--out-dir", BUILD / "wheel", ROOT)
     [wheel] = (BUILD / "wheel").glob("*.whl")

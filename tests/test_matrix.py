@@ -62,9 +62,10 @@ def test_a_run_that_hangs_is_ended(run, monkeypatch):
 @pytest.mark.skipif(not Path(matrix.uv_program()).exists(), reason="there is no uv")
 def test_pythons_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(matrix, "BUILD", tmp_path)
-    (tmp_path / "uv.toml").write_text(matrix.UV_SETTINGS)
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     found = matrix.find_python(here)
     assert subprocess.check_output([found, "-V"], text=True).startswith(f"Python {here}.")
     assert matrix.python_version(found).startswith(f"{here}.")
-    assert matrix.find_python("3.2") is None
+    assert matrix.find_python("3.99") is None
+    with pytest.raises(RuntimeError, match="uv python find failed"):
+        matrix.find_python("--no-such-option")
