@@ -24,12 +24,15 @@ BENCH_pytorch := tests/bench_torch.py
 INSTALL_pytorch = $(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement requirements/torch.txt
 INSTALL_FRAMEWORK = $(or $(INSTALL_$(FRAMEWORK)),@true)
 
-# uv has its own names for two of pip's settings; a reader who set pip's means uv too.
+# uv has its own names for three of pip's settings; a reader who set pip's means uv too.
 ifdef PIP_FIND_LINKS
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 endif
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+ifdef PIP_CERT
+export SSL_CERT_FILE ?= $(PIP_CERT)
 endif
 
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
