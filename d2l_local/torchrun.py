@@ -57,6 +57,8 @@ def main():
 
 if __name__ == "__main__":
     main()
+    sys.stdout.flush()
+    os._exit(0)  # Threads of PyTorch may abort a process that ends in the usual way
 """
 
 

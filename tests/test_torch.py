@@ -287,6 +287,17 @@ def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
     assert processes_of(str(tmp_path)) == []
 
 
+def aborts_at_exit(device):
+    import atexit
+
+    atexit.register(os.abort)  # As threads of PyTorch do now and then
+    return 1
+
+
+def test_what_happens_after_the_result_counts_for_nothing():
+    assert d2l.torchrun(aborts_at_exit, 2) == [1, 1]
+
+
 def test_torchrun_ends_what_does_not_end(tmp_path):
     with pytest.raises(TimeoutError, match="never_ends was ended: it still ran after 15 seconds"):
         d2l.torchrun(never_ends, 2, seconds=15, folder=str(tmp_path))
