@@ -326,10 +326,8 @@ def translate(source: str, index: int | None = None) -> str:
 
 def code_key(source: str) -> str:
     """Return what decides whether two cells do the same: the syntax tree, without comments."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
     try:
-        return ast.dump(ast.parse(TransformerManager().transform_cell(source)))
+        return ast.dump(ast.parse(check.as_python(source)))
     except SyntaxError:
         return source
 

@@ -259,14 +259,19 @@ def without_gpus(cell, stamp: dict) -> list[str]:
     return []
 
 
+def as_python(source: str) -> str:
+    """Return what IPython makes of a cell: calls in place of shell lines and magics."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return TransformerManager().transform_cell(source)
+
+
 def names_in(source: str) -> tuple[set[str], set[str]]:
     """The variables of the notebook that a cell sets, and those that it reads at once.
 
     What its functions read counts for nothing here, since who calls them is another question.
     """
-    from IPython.core.inputtransformer2 import TransformerManager  # For shell lines and magics
-
-    tables = [symtable.symtable(TransformerManager().transform_cell(source), "cell", "exec")]
+    tables = [symtable.symtable(as_python(source), "cell", "exec")]
     written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
     read = set()
     while tables:
