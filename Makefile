@@ -93,24 +93,24 @@ bench: $(READY)  ## Measure the figures that the chapter promises
 
 WEB_PY := .venv-web/bin/python
 
-setup-web: .venv-web/ready web/node_modules/ready  ## Install what the web book needs, once
+setup-web: .venv-web/ready book/web/node_modules/ready  ## Install what the web book needs, once
 
 .venv-web/ready: requirements/web.txt | $(UV)
 	test -x $(WEB_PY) || $(UV) venv --quiet --python '>=3.11' .venv-web
 	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(WEB_PY) $<
 	touch $@
 
-web/node_modules/ready: web/package-lock.json
-	npm ci --prefix web --no-audit --no-fund --loglevel error || { echo "make: the web book takes its JavaScript from npm; on Debian and Ubuntu: apt-get install npm"; exit 1; }
+book/web/node_modules/ready: book/web/package-lock.json
+	npm ci --prefix book/web --no-audit --no-fund --loglevel error || { echo "make: the web book takes its JavaScript from npm; on Debian and Ubuntu: apt-get install npm"; exit 1; }
 	touch $@
 
 html: build/html/index.html  ## Build the web book from the committed notebooks, executing nothing
 
-build/html/index.html: .venv-web/ready web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml img/*.svg web/*.* web/static/* web/templates/* web/templates/*/*)
-	$(WEB_PY) web/build.py
+build/html/index.html: .venv-web/ready book/web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml img/*.svg book/web/*.* book/web/static/* book/web/templates/* book/web/templates/*/*)
+	$(WEB_PY) -m book.web
 
 serve: html  ## Build the web book and serve it on this machine (PORT=8000)
-	$(WEB_PY) web/serve.py $(addprefix --port ,$(PORT))
+	$(WEB_PY) -m book.web.serve $(addprefix --port ,$(PORT))
 
 test-web: setup-web  ## Test the web book in Chromium, which is installed if there is none
 	$(WEB_PY) tests/web/browser.py
@@ -125,9 +125,9 @@ lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/pytorch.txt
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --group web --output-file requirements/web.txt
-	npm update --prefix web --package-lock-only
+	npm update --prefix book/web --package-lock-only
 	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build
-	rm -rf .venv .venv-* .uv web/node_modules build .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* .uv book/web/node_modules build .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "web"), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 # `make test` has another environment, without the web book's packages; `make test-web` has them.
 if importlib.util.find_spec("sphinx") is None or importlib.util.find_spec("playwright") is None:
@@ -24,8 +24,8 @@ DESKTOP = {"width": 1280, "height": 900}
 
 
 def run_build(root: Path, out: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, ROOT / "web/build.py", "--root", root, "--out", out]
-    return subprocess.run(command, capture_output=True, text=True, timeout=250)
+    command = [sys.executable, "-m", "book.web", "--root", root, "--out", out]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250)
 
 
 class Site:
@@ -42,7 +42,7 @@ class Site:
 
 @contextmanager
 def served(folder: Path):
-    from serve import server
+    from book.web.serve import server
 
     site = server(folder)
     threading.Thread(target=site.serve_forever, daemon=True).start()

@@ -12,7 +12,7 @@ import pytest
 from conftest import DESKTOP, PHONE, ROOT, Watched, served
 from sample import WORDS
 
-AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
+AXE = ROOT / "book/web/node_modules/axe-core/axe.min.js"
 SCREENSHOTS = ROOT / "build/web-screenshots"
 
 UNFOLD = "for (const fold of document.querySelectorAll('details')) fold.open = true"

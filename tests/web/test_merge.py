@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+from book.web.merge import page
+
 import pytest
 import sample
-from merge import page
 from nbformat.v4 import new_notebook
 
 

@@ -169,7 +169,7 @@ def test_buttons_and_fields_speak_the_page_s_language(read):
 
 
 def test_labels_are_complete():
-    labels = yaml.safe_load((ROOT / "web/labels.yml").read_text("utf-8"))
+    labels = yaml.safe_load((ROOT / "book/web/labels.yml").read_text("utf-8"))
 
     def keys(value, path=""):
         if isinstance(value, dict):

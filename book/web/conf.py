@@ -7,7 +7,7 @@ from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
 SOURCE = Path(os.environ["BOOK"])
-sys.path.insert(0, str(WEB))
+sys.path.insert(0, str(WEB.parents[1]))
 
 book = json.loads((SOURCE / "book.json").read_text("utf-8"))
 label = book["labels"]
@@ -15,7 +15,7 @@ label = book["labels"]
 project = html_title = book["title"]
 language = label["sphinx"]
 author = copyright = ""
-extensions = ["myst_nb", "sphinx.ext.mathjax", "sphinx_copybutton", "book"]
+extensions = ["myst_nb", "sphinx.ext.mathjax", "sphinx_copybutton", "book.web.extension"]
 exclude_patterns = ["_extra"]
 templates_path = [str(WEB / "templates")]
 

@@ -1,6 +1,6 @@
 """Build the chapter as a static web site from the committed notebooks; execute nothing.
 
-    python web/build.py [--root DIR] [--out DIR]
+    python -m book.web [--root DIR] [--out DIR]
 
 Each language becomes a site of its own, `<out>/<language>`, of the notebooks in
 `chapters/<framework>/<language>`: one page a section, whatever its frameworks. What Sphinx reads is
@@ -23,10 +23,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+from book.web.merge import page, title
+
 import jinja2
 import nbformat
 import yaml
-from merge import page, title
 
 WEB = Path(__file__).resolve().parent
 IMAGE = re.compile(r"(!\[[^\]]*\]\()([^):\s]+)(\))")
@@ -71,7 +72,7 @@ class Book:
         if not self.languages:
             raise BuildError(f"no notebooks in {root}/chapters; make them with `make notebooks`")
         for lang in set(self.languages) - set(self.labels):
-            raise BuildError(f"web/labels.yml has nothing for {lang!r}; add it, as for 'en'")
+            raise BuildError(f"book/web/labels.yml has nothing for {lang!r}; add it, as for 'en'")
 
     def notebooks(self, lang: str) -> dict[str, dict]:
         """Return the sections in reading order, each a map from its frameworks to notebooks."""
@@ -281,7 +282,7 @@ def write_vendor(target: Path) -> None:
     """Write what comes from npm: MathJax, uPlot, and a style sheet with the icons."""
     modules = WEB / "node_modules"
     if not modules.is_dir():
-        raise BuildError("web/node_modules is missing; `make setup-web` installs it")
+        raise BuildError("book/web/node_modules is missing; `make setup-web` installs it")
     for source, place in VENDOR.items():
         path = target / place
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -386,7 +387,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--root", type=Path, default=WEB.parent)
+    parser.add_argument("--root", type=Path, default=WEB.parents[1])
     parser.add_argument("--out", type=Path, help="default: build/html in the root")
     args = parser.parse_args()
     root = args.root.resolve()

@@ -1,6 +1,6 @@
 """Serve the site on this machine, compressed as web servers do.
 
-python web/serve.py [FOLDER] [--port 8000]
+python -m book.web.serve [FOLDER] [--port 8000]
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
 
 
 def main() -> int:
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=root / "build/html")
     parser.add_argument("--port", type=int, default=8000)

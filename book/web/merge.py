@@ -2,7 +2,7 @@
 
 What the notebooks share stands once; the rest stands framework after framework. The page is a
 notebook again. Wherever something changes, a line `+++ {...}` says what the cells below it are,
-until the next such line; `book.py` makes divisions and folds of them:
+until the next such line; `extension.py` makes divisions and folds of them:
 
 - `frameworks`: the frameworks that they belong to; without it, to all.
 - `fold`: the fold that they are in: its title, its anchor, and its frameworks in the same way.

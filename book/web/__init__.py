@@ -1,0 +1,1 @@
+"""The web edition: a static site of the committed notebooks, made by Sphinx."""
