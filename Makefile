@@ -61,11 +61,11 @@ $(READY): $(LOCK) $(wildcard requirements/torch.txt) pyproject.toml | $(UV)
 	.uv/bin/python -m pip install --quiet --require-hashes --requirement requirements/uv.txt
 
 run: $(READY)  ## Execute every notebook in every language; copies go to build/
-	$(PY) chapters/build.py run $(CHOICE)
+	$(PY) -m book.build run $(CHOICE)
 
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
 	$(PY) -m pytest --quiet --junitxml=build/reports/package.xml $(TESTS_$(FRAMEWORK))
-	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
+	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
 
 test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy
 	$(PY) tests/matrix.py $(OPTIONS)
@@ -80,13 +80,13 @@ lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)
 
 notebooks: $(READY)  ## Build the notebooks from chapters/text and execute what changed
-	$(PY) chapters/build.py build $(CHOICE)
+	$(PY) -m book.build build $(CHOICE)
 
 check: $(READY)  ## Check text and notebooks without executing anything
-	$(PY) chapters/build.py check
+	$(PY) -m book.build check
 
 stamp: $(READY)  ## Confirm that the translations match, after reading them again
-	$(PY) chapters/build.py stamp $(addprefix --section ,$(SECTIONS))
+	$(PY) -m book.build stamp $(addprefix --section ,$(SECTIONS))
 
 bench: $(READY)  ## Measure the figures that the chapter promises
 	$(PY) $(BENCH_$(FRAMEWORK))
@@ -119,7 +119,7 @@ test-web: setup-web  ## Test the web book in Chromium, which is installed if the
 lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
-	$(PY) chapters/build.py format
+	$(PY) -m book.build format
 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt

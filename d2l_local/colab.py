@@ -1,9 +1,9 @@
 """Set-up on Google Colab, which the first cell of every notebook calls there and nowhere else.
 
 Everything in Colab must stay as it is, and its Python and libraries are newer than MXNet 1.9.1 and
-d2l 1.0.3 ask for. So these two are installed without their dependencies (`d2l_local.compat` makes
-up for that), and of the rest only what is missing, in versions that agree with what is there. What
-that is stands in d2l_local's own metadata.
+d2l 1.0.3 ask for. So these two are installed without their dependencies (`d2l_local.prepare.compat`
+makes up for that), and of the rest only what is missing, in versions that agree with what is there.
+What that is stands in d2l_local's own metadata.
 
 CUDA 11's libraries go to a folder of their own. Among Colab's, which are CUDA 12's or newer, they
 would overwrite some: both have ``nvidia/nccl/lib/libnccl.so.2`` and ``libcurand.so.10``, and
@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from d2l_local.gpus import CUDA_FOLDER, GPU, installed_gpus
+from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
 from d2l_local.process import run
 
 from packaging.requirements import Requirement

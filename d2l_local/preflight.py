@@ -16,18 +16,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from d2l_local import gpus, install
+from d2l_local.machine import host, installed, nvidia
 
 if TYPE_CHECKING:
     import numpy as np
 
 PYTHONS = (3, 9), (3, 13)  # Oldest and newest that the package is tested on
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
-GIB = 2**30
-PACKAGES = ("numpy", "d2l", *install.WHEELS, "torch")
+PACKAGES = ("numpy", "d2l", *installed.WHEELS, "torch")
 NAMES = {"mxnet": "MXNet", "pytorch": "PyTorch"}
 
 
@@ -51,25 +49,25 @@ def examine(seconds: float = SECONDS) -> dict:
     """
     # The framework that this Python is for; a Python with neither is told how to come to MXNet.
     framework = "mxnet"
-    if install.version("torch") and not install.installed_builds():
+    if installed.version("torch") and not installed.installed_builds():
         framework = "pytorch"
     with ThreadPoolExecutor() as pool:
         questions = ("nvidia", framework, "data")
         nvidia, answer, data = pool.map(lambda part: _ask(part, seconds), questions)
     facts = {
         "python": {"version": platform.python_version(), "executable": sys.executable},
-        "packages": {name: install.version(name) for name in PACKAGES},
+        "packages": {name: installed.version(name) for name in PACKAGES},
         "framework": {"name": framework, **answer},
         "nvidia": nvidia,
-        "cores": _cores(),
-        "memory": _memory(),
+        "cores": host.num_cores(),
+        "memory": host.memory(),
         "data": data,
     }
     if problem := next(_problems(facts), None):
         verdict, command = problem
     else:
         verdict = f"{NAMES[framework]} computes on {', '.join(answer['devices'])}"
-        command = install.read(framework)
+        command = installed.read(framework)
     return {**facts, "ready": problem is None, "verdict": verdict, "command": command}
 
 
@@ -77,8 +75,8 @@ def examine(seconds: float = SECONDS) -> dict:
 
 
 def _nvidia() -> dict:
-    driver = gpus.driver()
-    missing = [name for name, _ in gpus.missing_cuda_libraries()]
+    driver = nvidia.driver()
+    missing = [name for name, _ in nvidia.missing_cuda_libraries()]
     return {
         "driver": driver and {"version": driver[0], "cuda": driver[1]},
         "gpus": [
@@ -88,19 +86,19 @@ def _nvidia() -> dict:
                 "compute_capability": "{}.{}".format(*gpu.capability),
                 "supported": gpu.supported,
             }
-            for gpu in gpus.installed_gpus()
+            for gpu in nvidia.installed_gpus()
         ],
         "cuda_libraries": {
-            "found": [name for name, _ in gpus.CUDA_LIBRARIES if name not in missing],
+            "found": [name for name, _ in nvidia.CUDA_LIBRARIES if name not in missing],
             "missing": missing,
         },
-        "fitting_build": install.fitting_build(),
+        "fitting_build": installed.fitting_build(),
     }
 
 
 def _mxnet() -> dict:
     from d2l_local import mxnet as d2l
-    from d2l_local.devices import gpu_build, usable_gpus
+    from d2l_local.mxnet.device import gpu_build, usable_gpus
 
     import mxnet as mx
 
@@ -204,35 +202,6 @@ def _last_words(code: int, errors: str) -> str:
     return f"its process ended with {ended}: {last[0].strip()}"
 
 
-# --- What needs no process ------------------------------------------------------------------------
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _memory() -> dict:
-    """GiB in total and, where the system tells, available; a container's limit counts."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = used = 0
-    with contextlib.suppress(OSError, ValueError):  # No container, or one without a limit
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
-    available = None
-    with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
-        for line in lines:
-            if line.startswith("MemAvailable:"):
-                available = int(line.split()[1]) * 1024
-    if limit and limit < total:
-        total, available = limit, min(available or limit, max(0, limit - used))
-    return {
-        "total_gib": round(total / GIB, 1),
-        "available_gib": None if available is None else round(available / GIB, 1),
-    }
-
-
 # --- The verdict ----------------------------------------------------------------------------------
 
 
@@ -246,10 +215,10 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
         if not PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
             tried = " to ".join("{}.{}".format(*python) for python in PYTHONS)
             reason += f". It is known to run on Python {tried}"
-        yield reason, framework.get("command") or install.set_up(framework["name"], build)
-    if len(builds := install.installed_builds()) > 1:
+        yield reason, framework.get("command") or installed.set_up(framework["name"], build)
+    if len(builds := installed.installed_builds()) > 1:
         reason = f"both {' and '.join(builds)} are installed, and each overwrote files of the other"
-        yield reason, install.switch_to(build)
+        yield reason, installed.switch_to(build)
     if error := facts["data"].get("error"):
         yield f"the data set cannot be read: {error}", "unset D2L_DATA"
 
@@ -289,7 +258,7 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
 
 
 def _builds(packages: dict) -> Iterator[str]:
-    for name, build in zip(install.WHEELS, ("CPU", "GPU")):
+    for name, build in zip(installed.WHEELS, ("CPU", "GPU")):
         if packages[name]:
             yield f"{packages[name]}, {build} build ({name})"
 
@@ -322,14 +291,14 @@ def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
     if framework["name"] == "pytorch":
         return "not used by this build of PyTorch"
     if not gpu["supported"]:
-        oldest, newest = gpus.OLDEST_CAPABILITY, gpus.NEWEST_CAPABILITY
+        oldest, newest = nvidia.OLDEST_CAPABILITY, nvidia.NEWEST_CAPABILITY
         return (
             "not used, because MXNet's wheel has code for {}.{} to {}.{}; "
             "the README names newer builds".format(*oldest, *newest)
         )
     if gpu_build:
         return "not used, because MXNet does not run"
-    return f"idle with the CPU build; for the other type: {install.switch_to('cu112')}"
+    return f"idle with the CPU build; for the other type: {installed.switch_to('cu112')}"
 
 
 def _data_row(data: dict) -> str:

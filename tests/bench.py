@@ -2,7 +2,7 @@
 
     python tests/bench.py            all rows
     python tests/bench.py dot run    the rows of these names
-    python tests/bench.py scratch    the table in d2l_local.engine (not among "all rows")
+    python tests/bench.py scratch    the table in d2l_local.prepare.engine (not among "all rows")
     python tests/bench.py scaling    the table and the plot in docs/scaling.md (likewise)
 
 Each configuration runs in a process of its own with a time limit, because MXNet reads its settings
@@ -59,7 +59,7 @@ def prepare(how: str) -> None:
     if how == "ours":
         import d2l_local.mxnet  # noqa: F401
     elif how == "stock":
-        from d2l_local import compat
+        from d2l_local.prepare import compat
 
         compat.apply()
         import mxnet  # noqa: F401
@@ -258,7 +258,7 @@ def torch_resnet() -> dict:
 
 
 def plain_import() -> dict:
-    from d2l_local import compat
+    from d2l_local.prepare import compat
 
     start = time.perf_counter()
     compat.apply()
@@ -526,10 +526,18 @@ def multiple_gpus_concise() -> list[Row]:
 
 def run() -> list[Row]:
     """Minutes of `make run` for one section in both languages."""
-    build = Path(__file__).parents[1] / "chapters/build.py"
     start = time.perf_counter()
     subprocess.run(
-        [sys.executable, build, "run", "--framework", "mxnet", "--section", "auto-parallelism"],
+        [
+            sys.executable,
+            "-m",
+            "book.build",
+            "run",
+            "--framework",
+            "mxnet",
+            "--section",
+            "auto-parallelism",
+        ],
         check=True,
         stdout=sys.stderr,
     )

@@ -14,7 +14,7 @@ import os
 import sys
 
 from d2l_local import torch as d2l
-from d2l_local.torchrun import torchrun
+from d2l_local.torch.launch import torchrun
 
 import torch
 from bench import Row, table

@@ -8,13 +8,17 @@ import sys
 import time
 from pathlib import Path
 
+from book.build import check, execute
+from book.build.cli import main
+from book.build.language import translate
+from book.build.notebook import code_cells, code_key, dump, read_notebook, write
+from book.build.text import Chapter, digest, restamp
+
+import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "chapters"))
 
-import build  # noqa: E402
-import check  # noqa: E402
 
 GOOD = """\
 ---
@@ -85,14 +89,14 @@ def make(root, **texts):
     )
     for name, text in (texts or {"good": GOOD}).items():
         (folder / f"{name}.md").write_text(text, "utf-8")
-    result = build.Chapter(root)
+    result = Chapter(root)
     for section in result.sections():
-        build.restamp(section)
+        restamp(section)
     return result
 
 
 def call(chapter, *args):
-    return build.main([args[0], "--root", str(chapter.root), *args[1:]])
+    return main([args[0], "--root", str(chapter.root), *args[1:]])
 
 
 def edit(chapter, old, new, name="good"):
@@ -131,7 +135,7 @@ def test_good_text_passes(built, capsys):
 
 def test_notebook_content(built):
     notebooks = {
-        lang: build.read_notebook(built.notebook("mxnet", lang, "good")) for lang in ("en", "zh")
+        lang: read_notebook(built.notebook("mxnet", lang, "good")) for lang in ("en", "zh")
     }
     en, zh = notebooks["en"].cells, notebooks["zh"].cells
     ids = ["title", "setup", "intro", "intro_1", "end", "end_1"]  # The PyTorch cell is left out
@@ -163,7 +167,7 @@ def test_rebuilding_changes_nothing(built, capsys):
 def test_syntax_trees_are_equal(built):
     section = built.sections()[0]
     programs = [
-        [build.code_key(c.source) for c in build.code_cells(section.notebook("mxnet", lang))]
+        [code_key(c.source) for c in code_cells(section.notebook("mxnet", lang))]
         for lang in section.langs
     ]
     assert programs[0] == programs[1] and len(programs[0]) == 3
@@ -182,7 +186,7 @@ def test_prose_and_comments_keep_outputs_and_code_does_not(chapter, capsys):
     assert call(chapter, "stamp") == 0 and call(chapter, "check") == 0
     edit(chapter, "x + y,", "x * y,")
     assert call(chapter, "build") == 0
-    notebook = build.read_notebook(chapter.notebook("mxnet", "zh", "good"))
+    notebook = read_notebook(chapter.notebook("mxnet", "zh", "good"))
     assert notebook.cells[3].outputs[0].text.endswith("2 # a | b\n")
 
 
@@ -208,10 +212,10 @@ def test_inserted_cell_renames_no_other_block(chapter):
     ],
 )
 def test_comments(source, en, zh):
-    assert en is None or build.translate(source, 0) == en
-    assert build.translate(source, 1) == zh
-    assert build.translate(source, 2) == build.translate(source, 0)  # No third part: the first
-    assert build.code_key(build.translate(source, 1)) == build.code_key(source)
+    assert en is None or translate(source, 0) == en
+    assert translate(source, 1) == zh
+    assert translate(source, 2) == translate(source, 0)  # No third part: the first
+    assert code_key(translate(source, 1)) == code_key(source)
 
 
 def test_third_language_needs_no_code(tmp_path):
@@ -221,7 +225,7 @@ def test_third_language_needs_no_code(tmp_path):
     text += '\n+++ {"lang": "ja", "id": "end"}\n## まとめ\n\n## 演習\n'
     chapter = make(tmp_path, small=text)
     assert call(chapter, "build") == 0 and call(chapter, "check") == 0
-    notebook = build.read_notebook(chapter.notebook("mxnet", "ja", "small"))
+    notebook = read_notebook(chapter.notebook("mxnet", "ja", "small"))
     assert notebook.cells[0].source.startswith("# 題名\n\n[English](../en/small.ipynb) · ")
     assert notebook.cells[2].source == "x = 1  # 一\nprint(x)"
     assert notebook.cells[2].outputs[0].text == "1\n"
@@ -251,7 +255,7 @@ def test_stamp_edits_only_its_line(tmp_path):
         if old != block:
             assert re.sub(r'(, )?"of": "\w+"', "", old) == re.sub(r'(, )?"of": "\w+"', "", block)
     assert new.count("\r\n") == text.count("\r\n")
-    assert twins["end"]["zh"].of == build.digest(twins["end"]["en"].source)
+    assert twins["end"]["zh"].of == digest(twins["end"]["en"].source)
     assert call(chapter, "stamp") == 0 and path.read_bytes().decode() == new
 
 
@@ -283,7 +287,7 @@ def test_unknown_section(chapter, capsys):
 
 def test_write_is_atomic(tmp_path, monkeypatch):
     path = tmp_path / "a"
-    assert build.write(path, "one") and not build.write(path, "one")
+    assert write(path, "one") and not write(path, "one")
     seen = []
 
     def replace(old, new):
@@ -292,7 +296,7 @@ def test_write_is_atomic(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(KeyboardInterrupt):
-        build.write(path, "two")
+        write(path, "two")
     assert seen == [("two", "one")]
     assert path.read_text() == "one" and list(tmp_path.iterdir()) == [path]
 
@@ -374,7 +378,7 @@ def test_numbers_and_math():
 def committed(built):
     """Return a notebook of the built chapter, and what its text makes."""
     path = built.notebook("mxnet", "en", "good")
-    return path, built.sections()[0].notebook("mxnet", "en"), build.read_notebook(path)
+    return path, built.sections()[0].notebook("mxnet", "en"), read_notebook(path)
 
 
 def test_check_notebook(committed):
@@ -414,7 +418,7 @@ def test_check_link(committed):
 )
 def test_check_outputs(committed, output, message):
     path, expected, notebook = committed
-    notebook.cells[3].outputs = [build.nbformat.from_dict(output)]
+    notebook.cells[3].outputs = [nbformat.from_dict(output)]
     found = check.notebook(path, expected, notebook)
     assert len(found) == 1 and message in found[0] and "cell intro_1" in found[0]
 
@@ -436,7 +440,7 @@ def test_cells_that_need_gpus_were_executed_on_them(committed, hardware, text, m
     cell = notebook.cells[3]
     cell.metadata["tags"] = ["gpus-2"]
     stream = {"output_type": "stream", "name": "stdout", "text": text}
-    cell.outputs = [build.nbformat.from_dict(stream)] if text else []
+    cell.outputs = [nbformat.from_dict(stream)] if text else []
     notebook.metadata["d2l_local"] = {"hardware": hardware} if hardware else {}
     found = check.notebook(path, notebook, notebook)
     found = [f for f in found if f.startswith(f"cell {cell.id}: needs")]
@@ -457,15 +461,15 @@ def test_cells_that_need_gpus_were_executed_on_them(committed, hardware, text, m
 )
 def test_no_cell_reads_what_only_gpus_leave(for_gpus, everywhere, name):
     cells = [
-        build.nbformat.v4.new_code_cell(for_gpus, metadata={"tags": ["gpus-1"]}),
-        build.nbformat.v4.new_code_cell(everywhere, id="after"),
+        nbformat.v4.new_code_cell(for_gpus, metadata={"tags": ["gpus-1"]}),
+        nbformat.v4.new_code_cell(everywhere, id="after"),
     ]
     expected = [f"cell after: only a cell that needs GPUs sets {name}"] if name else []
     assert check.needs_what_gpus_left(cells) == expected
 
 
 def test_check_orphan(chapter, capsys):
-    build.write(chapter.notebook("mxnet", "en", "old"), "{}")
+    write(chapter.notebook("mxnet", "en", "old"), "{}")
     assert call(chapter, "check") == 1
     out = capsys.readouterr().out
     assert "chapters/mxnet/en/old.ipynb: no text makes it" in out
@@ -476,12 +480,12 @@ def test_check_orphan(chapter, capsys):
 
 
 def test_this_chapter(capsys):
-    result = build.main(["check"])
+    result = main(["check"])
     assert result == 0, capsys.readouterr().out
 
 
 def test_glossary_does_not_forbid_what_it_asks_for():
-    glossary = build.Chapter(ROOT).glossary
+    glossary = Chapter(ROOT).glossary
     for lang in glossary["languages"]:
         right = [form for term in glossary["terms"] for form in check.forms(term, lang)]
         wrong = [w for term in glossary["terms"] for w in term.get("not", {}).get(lang, [])]
@@ -511,12 +515,12 @@ def test_expected_failure_and_stderr(tmp_path, capsys):
     assert call(chapter, "build") == 1
     assert "loud.ipynb, cell intro_1: writes to stderr: oh" in capsys.readouterr().out
     assert call(chapter, "check", "--section", "good") == 0
-    tags = build.read_notebook(chapter.notebook("mxnet", "en", "good")).cells[2].metadata.tags
+    tags = read_notebook(chapter.notebook("mxnet", "en", "good")).cells[2].metadata.tags
     assert tags == ["raises-exception", "nbval-raises-exception"]
 
 
 def test_timeout(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(build, "CELL_SECONDS", 1)
+    monkeypatch.setattr(execute, "CELL_SECONDS", 1)
     chapter = make(tmp_path, slow=cells("import time", "time.sleep(60)"))
     started = time.monotonic()
     assert call(chapter, "build") == 1
@@ -525,7 +529,7 @@ def test_timeout(tmp_path, monkeypatch, capsys):
     assert "slow.ipynb, cell intro_2:\n    time.sleep(60)\n" in out and "timed out" in out
     monkeypatch.undo()
     notebook = chapter.sections()[0].notebook("mxnet", "en")
-    build.write(chapter.notebook("mxnet", "en", "slow"), build.dump(notebook))
+    write(chapter.notebook("mxnet", "en", "slow"), dump(notebook))
     assert call(chapter, "run", "--seconds", "1") == 1
     out = capsys.readouterr().out
     assert "cell intro_2:" in out and "1.0 s a notebook" in out and "failed" in out.splitlines()[-1]
@@ -599,7 +603,7 @@ def test_no_process_survives(tmp_path, number):
         "time.sleep(100)"
     )
     chapter = make(tmp_path, slow=cells(source))
-    command = [sys.executable, str(ROOT / "chapters/build.py"), "build", "--root", str(tmp_path)]
+    command = [sys.executable, "-m", "book.build", "build", "--root", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     pids = chapter.root / "build/mxnet/en/pids"
     deadline = time.monotonic() + 30

@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from d2l_local import cluster
-from d2l_local.cluster import Cluster, ClusterError
+from d2l_local.mxnet import cluster
+from d2l_local.mxnet.cluster import Cluster, ClusterError
 
 import pytest
 
@@ -160,7 +160,7 @@ def test_waiting_for_words_that_never_come(program):
 def test_nobody_survives_the_program_that_started_the_job(program):
     starter = (
         f"import sys, time; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from d2l_local.cluster import Cluster\n"
+        "from d2l_local.mxnet.cluster import Cluster\n"
         f"with Cluster({str(program(PARENT))!r}, seconds=600) as job:\n"
         "    for key in job.processes: job.wait_for('\\n', *key)\n"
         "    print(*[p.pid for p in job.processes.values()])\n"
@@ -205,7 +205,7 @@ def test_free_ports():
 
 # --- With MXNet -----------------------------------------------------------------------------------
 
-TRAIN = "d2l_local.train_lenet_dist"
+TRAIN = "d2l_local.mxnet.train_lenet_dist"
 OPTIONS = ["--batch_size", 50, "--lr", 0.125, "--dtype", "float64"]
 
 
@@ -223,7 +223,7 @@ def listening(pid):
 
 def test_a_job_trains_as_one_process_does(tmp_path):
     from d2l_local import mxnet as d2l
-    from d2l_local import train_lenet_dist
+    from d2l_local.mxnet import train_lenet_dist
 
     import numpy as np
     from mxnet import cpu, kv, nd, random
@@ -273,7 +273,7 @@ def test_a_worker_that_waits_in_vain_ends_itself():
 # Worker 1 has trained and does not leave.
 STAYS = """
 import os, signal
-from d2l_local import train_lenet_dist
+from d2l_local.mxnet import train_lenet_dist
 train = train_lenet_dist.train
 def stay(kv, *args, **kwargs):
     net = train(kv, *args, **kwargs)
@@ -295,7 +295,7 @@ def test_a_worker_that_cannot_leave_ends_itself(program):
 
 
 def test_shards_cover_the_minibatch():
-    from d2l_local.train_lenet_dist import shard
+    from d2l_local.mxnet.train_lenet_dist import shard
 
     rows = list(range(11))
     shards = [shard(rows, rank, 4) for rank in range(4)]

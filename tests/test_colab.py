@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+from book.build.notebook import code_cells
+from book.build.text import Chapter
 from d2l_local import colab
-from d2l_local.gpus import CUDA_FOLDER, CUDA_LIBRARIES, GPU
+from d2l_local.machine.nvidia import CUDA_FOLDER, CUDA_LIBRARIES, GPU
 
 import matrix
 import pytest
@@ -21,16 +23,14 @@ from packaging.requirements import Requirement
 from settings import NOTHING_SET
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "chapters"))
 
-import build  # noqa: E402
 
 T4 = GPU(0, "Tesla T4", (7, 5))
 A100 = GPU(0, "NVIDIA A100-SXM4-40GB", (8, 0))
 L4 = GPU(0, "NVIDIA L4", (8, 9))
 H100 = GPU(0, "NVIDIA H100 80GB HBM3", (9, 0))
 K80 = GPU(0, "Tesla K80", (3, 7))
-CHAPTER = build.Chapter(ROOT)
+CHAPTER = Chapter(ROOT)
 
 
 def notebooks(framework):
@@ -47,14 +47,14 @@ def notebooks(framework):
 @pytest.mark.parametrize("framework", sorted({f for s in CHAPTER.sections() for f in s.frameworks}))
 def test_the_set_up_cell_comes_first_and_knows_framework_and_address(framework):
     for notebook in notebooks(framework).values():
-        cell = build.code_cells(notebook)[0]
+        cell = code_cells(notebook)[0]
         assert cell.id == "setup"
         assert cell.source.endswith(f'colab.set_up("{framework}")')
         assert f" git+{CHAPTER.repository}\n" in cell.source
 
 
 def test_no_link_to_colab_from_where_it_cannot_open_notebooks():
-    elsewhere = build.Chapter(ROOT)
+    elsewhere = Chapter(ROOT)
     elsewhere.repository = "https://codeberg.org/someone/somewhere"
     notebook = elsewhere.sections(["index"])[0].notebook("mxnet", "en")
     assert "Colab" not in notebook.cells[0].source
@@ -63,7 +63,7 @@ def test_no_link_to_colab_from_where_it_cannot_open_notebooks():
 
 def test_outside_colab_the_cell_does_nothing():
     """Not even import d2l_local: in a Python that could install nothing it still works."""
-    source = build.code_cells(notebooks("mxnet")["index"])[0].source
+    source = code_cells(notebooks("mxnet")["index"])[0].source
     script = (
         "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
         "shell = InteractiveShell.instance()\nbefore = set(sys.modules)\n"

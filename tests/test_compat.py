@@ -14,7 +14,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from d2l_local import compat
+from d2l_local.prepare import compat
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ compat.apply()
 mx = pytest.importorskip("mxnet")
 nd = mx.nd
 
-ROOT = Path(compat.__file__).resolve().parents[1]
+ROOT = Path(compat.__file__).resolve().parents[2]
 NUMPY = tuple(int(part) for part in np.__version__.split(".")[:2])
 TWO, THREE = np.int64(2), np.int64(3)
 
@@ -63,7 +63,7 @@ def test_version():
 
 def test_import_in_a_fresh_process():
     out = run("""
-        from d2l_local import compat
+        from d2l_local.prepare import compat
         compat.apply()
         import mxnet as mx
         print((mx.nd.ones((2, 3)) * 2).asnumpy().sum())
@@ -76,7 +76,7 @@ def test_import_is_quiet():
     out = run(
         """
         import warnings
-        from d2l_local import compat
+        from d2l_local.prepare import compat
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             compat.apply()
@@ -110,7 +110,7 @@ def test_apply_before_the_import_changes_only_the_finders():
     out = run("""
         import sys
         import numpy
-        from d2l_local import compat
+        from d2l_local.prepare import compat
         modules, names = set(sys.modules), dict(vars(numpy))
         done = compat.apply()
         print(len(done) > 0, vars(numpy) == names, "mxnet" in sys.modules)
@@ -124,7 +124,7 @@ def test_apply_after_a_foreign_shim():
     out = run("""
         import sys, types
         import numpy as np
-        from d2l_local import compat
+        from d2l_local.prepare import compat
 
         names = {name: getattr(compat.numpy_view(), name) for name in compat.missing_names()}
         vars(np).update(names)
@@ -178,7 +178,7 @@ def test_every_module_of_mxnet_imports():
     run(
         """
         import importlib, pkgutil
-        from d2l_local import compat
+        from d2l_local.prepare import compat
         compat.apply()
         import mxnet
         for module in pkgutil.walk_packages(mxnet.__path__, "mxnet."):
@@ -204,7 +204,7 @@ def test_nothing_leaks():
         has = {name: hasattr(numpy, name) for name in legacy}
         distutils = {name for name in sys.modules if name.startswith("distutils")}
 
-        from d2l_local import compat
+        from d2l_local.prepare import compat
         compat.apply()
         import mxnet as mx
         mx.np.ones((numpy.int64(2), 3)).sum().asnumpy()
@@ -798,7 +798,7 @@ def test_data_loader_with_workers():
     """Workers are forked from a process whose engine has threads, and must not hang."""
     out = run("""
         import numpy as np
-        from d2l_local import engine
+        from d2l_local.prepare import engine
         engine.load()
         import mxnet as mx
         from mxnet.gluon.data import ArrayDataset, DataLoader
@@ -830,7 +830,7 @@ def test_data_loader_with_workers():
 
 def test_a_worker_that_fails_says_so():
     out = run("""
-        from d2l_local import engine
+        from d2l_local.prepare import engine
         engine.load()
         import mxnet as mx
 

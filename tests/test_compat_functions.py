@@ -9,7 +9,7 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from d2l_local import compat
+from d2l_local.prepare import compat
 
 import numpy as np
 import pytest

@@ -6,7 +6,7 @@ import ctypes
 import re
 import warnings
 
-from d2l_local import engine
+from d2l_local.prepare import engine
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)
     engine.load()
 
-from d2l_local import devices as d
+from d2l_local.mxnet import device as d
 
 import mxnet as mx
 

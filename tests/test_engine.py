@@ -14,7 +14,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from d2l_local import engine, gpus, install
+from d2l_local.machine import installed, nvidia
+from d2l_local.prepare import engine
 from d2l_local.process import in_new_process
 
 import pytest
@@ -46,7 +47,7 @@ def two_devices():
     import ctypes
     import os
 
-    from d2l_local import engine
+    from d2l_local.prepare import engine
 
     if os.environ.get("LOAD_OPENMP_FIRST"):
         ctypes.CDLL("libgomp.so.1").omp_get_max_threads()
@@ -147,7 +148,7 @@ def mxnet_first():
     import os
     import warnings
 
-    from d2l_local import compat
+    from d2l_local.prepare import compat
 
     compat.apply()
     import mxnet as mx
@@ -225,7 +226,7 @@ def plain_import():
     import time
 
     start = time.process_time()
-    from d2l_local import compat
+    from d2l_local.prepare import compat
 
     compat.apply()  # Else MXNet is not to be imported at all on a newer NumPy
     import mxnet  # noqa: I001
@@ -252,7 +253,7 @@ def import_twice():
     import sys
     import warnings
 
-    from d2l_local import compat, engine
+    from d2l_local.prepare import compat, engine
 
     loads = []
     in_time, late = engine._in_time, engine._late
@@ -381,7 +382,7 @@ def test_docstring_is_filled_in():
 
 
 def system_libraries():
-    from d2l_local import engine
+    from d2l_local.prepare import engine
 
     engine.load()
     import mxnet as mx
@@ -472,7 +473,7 @@ def add_library(folder, package, name, content=b"no library"):
 
 
 def load_error():
-    from d2l_local import engine
+    from d2l_local.prepare import engine
 
     try:
         engine.load()
@@ -503,14 +504,14 @@ def test_all_missing_libraries_are_named_at_once(gpu_wheel):
     packages = command[command.index("--no-deps") + 1 :]
     assert command[command.index("pip") + 1] == "install"
     assert len(packages) == len(set(packages))
-    wanted = {package for name, package in gpus.CUDA_LIBRARIES if name in named}
+    wanted = {package for name, package in nvidia.CUDA_LIBRARIES if name in named}
     assert set(packages) == wanted
 
 
 def test_one_command_installs_all_of_them(monkeypatch):
-    monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: True)
-    monkeypatch.setattr(gpus, "_packaged", lambda name: None)
-    monkeypatch.setattr(gpus, "_library", lambda name: None)
+    monkeypatch.setattr(nvidia, "gpu_wheel_installed", lambda: True)
+    monkeypatch.setattr(nvidia, "_packaged", lambda name: None)
+    monkeypatch.setattr(nvidia, "_library", lambda name: None)
     error = engine._explain("libcudart.so.11.0: cannot open shared object file")
     assert all(name in error.reason for name in NEEDED)
     parts = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand", "cusolver")
@@ -534,7 +535,7 @@ def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
 def test_in_conda_the_environment_without_a_gpu_is_named(monkeypatch, tmp_path):
     (tmp_path / "conda-meta").mkdir()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(install, "_checkout", lambda: True)  # A wheel has no environment.yml
+    monkeypatch.setattr(installed, "_checkout", lambda: True)  # A wheel has no environment.yml
     monkeypatch.chdir(tmp_path)
     error = engine._explain("libcuda.so.1: cannot open shared object file")
     file = shlex.quote(str(Path(engine.__file__).parents[1] / "environment-cpu.yml"))
@@ -564,7 +565,7 @@ def test_a_module_that_mxnet_misses_is_not_mxnet(tmp_path):
 def load_with_warnings():
     import warnings
 
-    from d2l_local import engine
+    from d2l_local.prepare import engine
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -587,14 +588,14 @@ def test_both_builds_together_are_named_with_the_cure(tmp_path):
 
 
 def test_any_other_library_is_named_as_the_loader_does(monkeypatch):
-    monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: False)
+    monkeypatch.setattr(nvidia, "gpu_wheel_installed", lambda: False)
     assert "libfoo.so.3: cannot open" in str(engine._explain("libfoo.so.3: cannot open"))
 
 
 def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monkeypatch):
     paths = {
         name: str(add_library(gpu_wheel, package.split("-")[1], name))
-        for name, package in gpus.CUDA_LIBRARIES
+        for name, package in nvidia.CUDA_LIBRARIES
         if name != "libcurand.so.10"
     }
     loaded = []
@@ -609,9 +610,9 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
 
     monkeypatch.setattr(sys, "path", [str(gpu_wheel)])
     monkeypatch.setattr(os, "environ", {})
-    monkeypatch.setattr(gpus.ctypes, "CDLL", load)
-    assert gpus.gpu_wheel_installed()
-    gpus.load_cuda_libraries()
+    monkeypatch.setattr(nvidia.ctypes, "CDLL", load)
+    assert nvidia.gpu_wheel_installed()
+    nvidia.load_cuda_libraries()
     assert os.environ == {"MXNET_CUDNN_LIB_CHECKING": "0"}  # Else a warning of no use to a reader
     assert loaded == list(paths.values())
     order = [Path(path).name for path in loaded]
@@ -619,12 +620,12 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
     assert order.index("libcublasLt.so.11") < order.index("libcublas.so.11")
     assert order.index("libcublas.so.11") < order.index("libcusolver.so.11")
     assert order.index("libcublas.so.11") < order.index("libcudnn.so.8")
-    assert gpus.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
+    assert nvidia.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
 
 
 def test_the_cpu_build_wants_no_cuda(monkeypatch):
-    monkeypatch.setattr(gpus, "gpu_wheel_installed", lambda: False)
-    monkeypatch.setattr(gpus, "_packaged", lambda name: pytest.fail("must not be asked"))
+    monkeypatch.setattr(nvidia, "gpu_wheel_installed", lambda: False)
+    monkeypatch.setattr(nvidia, "_packaged", lambda name: pytest.fail("must not be asked"))
     monkeypatch.setattr(os, "environ", {})
-    gpus.load_cuda_libraries()
+    nvidia.load_cuda_libraries()
     assert os.environ == {}

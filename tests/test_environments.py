@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from d2l_local import gpus, install
+from d2l_local.machine import installed, nvidia
 
 import pytest
 import yaml
@@ -94,7 +94,7 @@ def test_the_two_files_differ_in_nothing_but_mxnet_s_build():
 @pytest.mark.parametrize(("file", "extra"), FILES.items())
 def test_the_commands_for_conda_name_files_and_environments_that_exist(file, extra, monkeypatch):
     monkeypatch.chdir(ROOT)
-    command = install._create_environment(extra)
+    command = installed._create_environment(extra)
     name = environment(file)["name"]
     assert command == f"conda env create --file {file} && conda activate {name}"
     assert f"#   {command.split(' && ')[0]}\n" in (ROOT / file).read_text(encoding="utf-8")
@@ -106,7 +106,7 @@ def test_the_commands_for_conda_name_files_and_environments_that_exist(file, ext
 
 def test_every_library_of_the_gpu_build_has_a_pinned_package():
     packages = {
-        Requirement(package).name: Requirement(package) for _, package in gpus.CUDA_LIBRARIES
+        Requirement(package).name: Requirement(package) for _, package in nvidia.CUDA_LIBRARIES
     }
     pinned = by_name(EXTRAS["cu112"])
     assert set(pinned) == {"mxnet-cu112", *packages}
@@ -116,19 +116,19 @@ def test_every_library_of_the_gpu_build_has_a_pinned_package():
         assert pin.operator == "==" and pin.version in requirement.specifier
 
 
-@pytest.mark.parametrize("build", install.BUILDS)
+@pytest.mark.parametrize("build", installed.BUILDS)
 def test_the_commands_of_the_package_install_what_pyproject_pins(build):
-    named, pinned = by_name(install.BUILDS[build]), by_name(EXTRAS[build])
+    named, pinned = by_name(installed.BUILDS[build]), by_name(EXTRAS[build])
     assert set(named) == set(pinned)
     for name, requirement in named.items():
         [pin] = pinned[name].specifier
         assert pin.version in requirement.specifier
-    assert [r for r in named.values() if r.name in install.WHEELS and len(r.specifier) == 1]
+    assert [r for r in named.values() if r.name in installed.WHEELS and len(r.specifier) == 1]
 
 
 def test_the_two_builds_exclude_each_other():
     """They hold the same files, so nobody may come to both by installing the package."""
-    assert not set(install.WHEELS) & set(requirements("dev"))
+    assert not set(installed.WHEELS) & set(requirements("dev"))
     assert "mxnet-cu112" not in requirements("mxnet", "dev")
     assert "mxnet" not in requirements("cu112", "dev")
 

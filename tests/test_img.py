@@ -1,10 +1,11 @@
 """The figures: drawn again they are the same files, legible and whole in every language."""
 
-import importlib
 import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
+
+from book.figures import draw, drawing
 
 import matplotlib
 import pytest
@@ -12,8 +13,6 @@ import yaml
 from PIL import ImageFont
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "img"))
-draw, drawing = importlib.import_module("draw"), importlib.import_module("drawing")
 
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
@@ -65,7 +64,9 @@ def inside(a, b, margin):
 
 @each_file
 def test_redrawing_gives_the_same_file(name, language):
-    assert draw.draw(name, language)[0].encode() == read(name, language), "run python img/draw.py"
+    assert draw.draw(name, language)[0].encode() == read(name, language), (
+        "run python -m book.figures.draw"
+    )
 
 
 def test_there_are_no_other_files():

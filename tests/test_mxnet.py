@@ -25,8 +25,8 @@ def images(tmp_path_factory):
 
 
 def drop_in():
-    from d2l_local import devices
     from d2l_local import mxnet as ours
+    from d2l_local.mxnet import device
 
     import d2l.mxnet as theirs
     import numpy
@@ -43,9 +43,9 @@ def drop_in():
     }
 
     # A class of d2l's that asks for the number of GPUs
-    devices.usable_gpus = lambda: [devices.GPU(i, "made up", (8, 0)) for i in range(3)]
+    device.usable_gpus = lambda: [device.GPU(i, "made up", (8, 0)) for i in range(3)]
     result["GPUs of d2l's Trainer"] = [str(gpu) for gpu in ours.Trainer(1, num_gpus=8).gpus]
-    devices.usable_gpus = list
+    device.usable_gpus = list
 
     def batches(**arguments):
         described = []
@@ -86,23 +86,23 @@ def test_every_public_name_of_d2l_is_there(result):
 
 def test_names_of_ours_and_of_d2l(result):
     assert {
-        "Benchmark": "d2l_local.mxnet",
-        "Timeline": "d2l_local.mxnet",
-        "load_data_fashion_mnist": "d2l_local.mxnet",
-        "measure": "d2l_local.mxnet",
-        "banner": "d2l_local.devices",
-        "devices": "d2l_local.devices",
-        "num_gpus": "d2l_local.devices",
-        "try_all_gpus": "d2l_local.devices",
-        "try_gpu": "d2l_local.devices",
-        "engine_report": "d2l_local.engine",
+        "Benchmark": "d2l_local.face",
+        "Timeline": "d2l_local.mxnet.recorder",
+        "load_data_fashion_mnist": "d2l_local.face",
+        "measure": "d2l_local.face",
+        "banner": "d2l_local.mxnet.device",
+        "devices": "d2l_local.mxnet.device",
+        "num_gpus": "d2l_local.mxnet.device",
+        "try_all_gpus": "d2l_local.mxnet.device",
+        "try_gpu": "d2l_local.mxnet.device",
+        "engine_report": "d2l_local.prepare.engine",
         "in_new_process": "d2l_local.process",
-        "Residual": "d2l_local.resnet",
-        "stand_in_for_gpus": "d2l_local.stand_in",
-        "Accumulator": "d2l_local.training",
-        "Animator": "d2l_local.training",
-        "split_batch": "d2l_local.training",
-        "train_ch13": "d2l_local.training",
+        "Residual": "d2l_local.mxnet.resnet",
+        "stand_in_for_gpus": "d2l_local.mxnet.stand_in",
+        "Accumulator": "d2l_local.mxnet.training",
+        "Animator": "d2l_local.mxnet.training",
+        "split_batch": "d2l_local.mxnet.training",
+        "train_ch13": "d2l_local.mxnet.training",
         "Timer": "d2l.mxnet",
         "sgd": "d2l.mxnet",
         "squared_loss": "d2l.mxnet",

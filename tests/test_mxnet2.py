@@ -9,6 +9,9 @@ import sys
 import textwrap
 from pathlib import Path
 
+from book.build.execute import execute
+from book.build.notebook import code_cells
+
 import nbformat
 import numpy as np
 import pytest
@@ -27,9 +30,7 @@ from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "chapters"))
 
-import build as chapters  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "chapters/mxnet/en").glob("*.ipynb"))
 NOTEBOOK_SECONDS = 1800
@@ -101,7 +102,7 @@ def test_mxnet_may_be_there_already():
     out, _ = run("""
         import os
         os.environ["OMP_NUM_THREADS"] = "1"
-        from d2l_local import compat
+        from d2l_local.prepare import compat
         compat.apply()
         import mxnet as mx
         from d2l_local import mxnet as d2l
@@ -321,12 +322,12 @@ def documented(section: str) -> str:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook(path, tmp_path):
     notebook = nbformat.read(path, 4)
-    for cell in chapters.code_cells(notebook):
+    for cell in code_cells(notebook):
         cell.metadata["tags"] = ["raises-exception"]
-    chapters.execute(notebook, tmp_path, ROOT, NOTEBOOK_SECONDS, NOTEBOOK_SECONDS)
+    execute(notebook, tmp_path, ROOT, NOTEBOOK_SECONDS, NOTEBOOK_SECONDS)
     errors = {
         cell.id: output.evalue
-        for cell in chapters.code_cells(notebook)
+        for cell in code_cells(notebook)
         for output in cell.outputs
         if output.output_type == "error"
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import configparser
 import json
+import os
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -42,7 +42,7 @@ CELLS = [
     ("print('ignored')", "whatever\n", False),
     # The lanes beside its picture differ from run to run.
     (
-        "import random\nfrom d2l_local.timeline import Timeline\n"
+        "import random\nfrom d2l_local.measure.timeline import Timeline\n"
         "ax = Timeline({'cpu/0': [('dot', 0, random.random())]}).plot()",
         None,
         False,
@@ -168,14 +168,14 @@ def in_this_house(folder, cells):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, folder / "notebook.ipynb")
-    for name in ("check.py", "conftest.py"):
-        shutil.copy(ROOT / "chapters" / name, folder)
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", "--nbval"]
+        + ["-p", "book.nbval"]
         + ["--rootdir", str(folder), str(folder / "notebook.ipynb")],
         capture_output=True,
         text=True,
         timeout=150,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     ).stdout
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import importlib.util
 import shutil
-import sys
 from pathlib import Path
+
+from book.build.execute import NOTEBOOK_SECONDS, execute
+from book.build.notebook import code_cells, read_notebook
 
 import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "chapters"))
-
-import build  # noqa: E402
 
 
 def installed(module):
@@ -32,12 +31,12 @@ NOTEBOOKS = [
 FAILURE = "raise RuntimeError('in the middle')"
 
 # As long as all notebooks take, and half as long again: `make test-again`.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(build.NOTEBOOK_SECONDS + 100)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(NOTEBOOK_SECONDS + 100)]
 
 
 def rerun(notebook):
     """Return a notebook that runs half of the code, fails, and then runs all of it."""
-    code = build.code_cells(notebook)
+    code = code_cells(notebook)
     failure = nbformat.v4.new_code_cell(FAILURE, metadata={"tags": ["raises-exception"]})
     again = copy.deepcopy(code)
     for cell in again:
@@ -63,8 +62,8 @@ def test_runs_again_after_a_failure_and_writes_nothing(path, tmp_path):
     for folder in ("d2l_local", path.parent.relative_to(ROOT)):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     before = files(root)
-    notebook = rerun(build.read_notebook(path))
-    build.execute(notebook, elsewhere, root)
+    notebook = rerun(read_notebook(path))
+    execute(notebook, elsewhere, root)
     [error] = [o for cell in notebook.cells for o in cell.outputs if o.output_type == "error"]
     assert error.evalue == "in the middle"
     assert files(root) == before

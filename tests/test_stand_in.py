@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import types
 
-from d2l_local import devices, engine, stand_in
 from d2l_local import mxnet as d2l
+from d2l_local.mxnet import device, stand_in
+from d2l_local.prepare import engine
 from d2l_local.process import in_new_process
 
 import pytest
@@ -17,7 +18,7 @@ nd, npx = mx.nd, mx.npx
 pytestmark = [pytest.mark.timeout(200), pytest.mark.usefixtures("machine")]
 
 REAL = (mx.context.gpu, mx.context.num_gpus)
-GPUS = [devices.GPU(i, "Tesla T4", (7, 5)) for i in range(2)]
+GPUS = [device.GPU(i, "Tesla T4", (7, 5)) for i in range(2)]
 
 
 @pytest.fixture
@@ -25,12 +26,12 @@ def machine(monkeypatch):
     """Make up the GPUs that MXNet can use (at first none) and 8 cores; put MXNet's names back."""
 
     def make(*gpus):
-        monkeypatch.setattr(devices, "usable_gpus", lambda: list(gpus))
-        monkeypatch.setattr(devices, "installed_gpus", lambda: gpus)
+        monkeypatch.setattr(device, "usable_gpus", lambda: list(gpus))
+        monkeypatch.setattr(device, "installed_gpus", lambda: gpus)
 
     make()
-    monkeypatch.setattr(devices, "num_cores", lambda: 8)
-    monkeypatch.setattr(devices, "_most_cpus", 0)
+    monkeypatch.setattr(device, "num_cores", lambda: 8)
+    monkeypatch.setattr(device, "_most_cpus", 0)
     yield make
     stand_in._install([])
     assert (mx.gpu, mx.context.num_gpus) == REAL
@@ -136,19 +137,19 @@ def test_one_gpu_of_its_own_keeps_its_place(machine, capsys):
 
 
 def test_a_gpu_that_mxnet_cannot_use_is_named(machine, monkeypatch, capsys):
-    h200 = devices.GPU(0, "NVIDIA H200", (9, 0))
-    monkeypatch.setattr(devices, "installed_gpus", lambda: (h200,))
+    h200 = device.GPU(0, "NVIDIA H200", (9, 0))
+    monkeypatch.setattr(device, "installed_gpus", lambda: (h200,))
     d2l.stand_in_for_gpus()
     assert "no code for gpu(0) NVIDIA H200" in capsys.readouterr().out
     assert mx.gpu(0) == mx.cpu(1)
 
 
 def test_more_than_the_cores(monkeypatch):
-    monkeypatch.setattr(devices, "num_cores", lambda: 2)
+    monkeypatch.setattr(device, "num_cores", lambda: 2)
     with pytest.warns(UserWarning, match="3 CPU devices on 2 cores") as caught:
         d2l.stand_in_for_gpus(3)
     assert caught[0].filename == __file__
-    assert devices._most_cpus == 4  # The profiler must have room for cpu(3)
+    assert device._most_cpus == 4  # The profiler must have room for cpu(3)
 
 
 def test_devices_that_would_deadlock_are_refused(monkeypatch):

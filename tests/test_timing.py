@@ -6,8 +6,8 @@ import re
 import statistics
 import time
 
-from d2l_local import timing
-from d2l_local.timing import Benchmark, Measurement, measure
+from d2l_local.measure import timing
+from d2l_local.measure.timing import Benchmark, Measurement, measure
 
 import pytest
 
@@ -36,7 +36,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Return the made-up clock that d2l_local.timing looks at."""
+    """Return the made-up clock that d2l_local.measure.timing looks at."""
     clock = Clock()
     monkeypatch.setattr(timing.time, "perf_counter", clock.perf_counter)
     return clock

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 from d2l_local import data  # noqa: E402
 from d2l_local import torch as d2l  # noqa: E402
-from d2l_local.torchrun import torchrun_script  # noqa: E402
+from d2l_local.torch.launch import torchrun_script  # noqa: E402
 
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")

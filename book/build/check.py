@@ -10,13 +10,14 @@ import builtins
 import json
 import keyword
 import re
-import symtable
 from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from book.build.notebook import gpus_needed, may_fail, names_in
 
 CELL_LINES = 15  # Not counting blank ones
 OUTPUT_BYTES = 512 * 1024
@@ -237,16 +238,6 @@ def unknown_names(prose: Prose, names: set[str]) -> list[str]:
 # ---- Notebooks -----------------------------------------------------------------------------------
 
 
-def may_fail(cell) -> bool:
-    return "raises-exception" in cell.metadata.get("tags", [])
-
-
-def gpus_needed(cell) -> int:
-    """How many GPUs it takes to prove what the cell says: N of its tag `gpus-N`, else 0."""
-    found = [re.fullmatch(r"gpus-(\d+)", tag) for tag in cell.metadata.get("tags", [])]
-    return max((int(match[1]) for match in found if match), default=0)
-
-
 def without_gpus(cell, stamp: dict) -> list[str]:
     """What is wrong with the output of a cell that needs GPUs, given where it was executed."""
     machine = stamp.get("hardware", "nowhere")
@@ -257,34 +248,6 @@ def without_gpus(cell, stamp: dict) -> list[str]:
     if gpus_needed(cell) and (not cell.get("outputs") or "skipped: this cell needs" in shown):
         return [f"cell {cell.id}: needs {gpus_needed(cell)} GPUs and has no output from them"]
     return []
-
-
-def as_python(source: str) -> str:
-    """Return what IPython makes of a cell: calls in place of shell lines and magics."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    return TransformerManager().transform_cell(source)
-
-
-def names_in(source: str) -> tuple[set[str], set[str]]:
-    """The variables of the notebook that a cell sets, and those that it reads at once.
-
-    What its functions read counts for nothing here, since who calls them is another question.
-    """
-    tables = [symtable.symtable(as_python(source), "cell", "exec")]
-    written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
-    read = set()
-    while tables:
-        table = tables.pop()
-        at_top = table.get_type() == "module"
-        comprehensions = ("listcomp", "setcomp", "dictcomp", "genexpr")
-        tables += [child for child in table.get_children() if child.get_name() in comprehensions]
-        read |= {
-            symbol.get_name()
-            for symbol in table.get_symbols()
-            if symbol.is_referenced() and (at_top or symbol.is_global())
-        }
-    return written, read
 
 
 def needs_what_gpus_left(cells) -> list[str]:

@@ -92,7 +92,7 @@ class Cluster:
     importing MXNet turns scheduler and servers into what they are, and they get no further. The
     processes start with the ``with`` block and are gone when it ends, whatever happens:
 
-        with Cluster("d2l_local.train_lenet_dist", "--num_epochs", 2) as job:
+        with Cluster("d2l_local.mxnet.train_lenet_dist", "--num_epochs", 2) as job:
             job.wait()
 
     ``seconds`` is the most that the job may take. ``environment`` is added to the processes'
@@ -253,8 +253,9 @@ def _kill(process: subprocess.Popen) -> None:
 # --- In the processes of the job ------------------------------------------------------------------
 
 _BOOTSTRAP = (
-    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r}); "
-    "from d2l_local.cluster import _run_program; _run_program()"
+    f"import runpy, sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
+    # By its path: importing it by its name would import MXNet before the process is ready for it.
+    f"runpy.run_path({__file__!r})['_run_program']()"
 )
 
 

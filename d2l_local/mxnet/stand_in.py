@@ -15,7 +15,8 @@ import functools
 import operator
 import sys
 
-from d2l_local import devices, engine
+from d2l_local.mxnet import device
+from d2l_local.prepare import engine
 
 import mxnet as mx
 
@@ -34,7 +35,7 @@ class StandIn:
 
         Without effect where they do, or where a later `stand_in_for_gpus` has taken over.
         """
-        if devices.stand_ins is self.devices:
+        if device.stand_ins is self.devices:
             _install([])
 
     def __enter__(self) -> StandIn:
@@ -62,17 +63,17 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
     ValueError, RuntimeError and warning: as `d2l.devices`. Afterwards ``mx.gpu(n)`` raises
     MXNetError, as using a third GPU does on a machine with two.
     """
-    n = devices.positive_integer(n)
+    n = device.positive_integer(n)
     _install([])
-    gpus = devices.gpu_contexts()
+    gpus = device.gpu_contexts()
     cpus = [mx.cpu(1 + i) for i in range(n - len(gpus))]
     if not cpus:
         print(f"GPUs: {_listed(gpus)}; there are enough here, and nothing stands in for them")
         return StandIn([])
     engine.require_parallel_cpus()  # One of them and cpu(0) are two already
-    devices.prepare_cpus(cpus)
+    device.prepare_cpus(cpus)
     missing = [f"gpu({i})" for i in range(len(gpus), n)]
-    why = f"besides {_listed(gpus)} here" if gpus else devices.why_no_gpu()
+    why = f"besides {_listed(gpus)} here" if gpus else device.why_no_gpu()
     print(f"GPUs: {_listed(cpus)} in place of {_listed(missing)} ({why})")
     stand_in = StandIn(gpus + cpus)
     _install(stand_in.devices)
@@ -88,24 +89,24 @@ _mxnet_gpu, _mxnet_num_gpus = mx.gpu, mx.npx.num_gpus
 
 @functools.wraps(_mxnet_gpu)
 def _gpu(device_id=0):
-    if not devices.stand_ins:  # Somebody kept this function beyond restore()
+    if not device.stand_ins:  # Somebody kept this function beyond restore()
         return _mxnet_gpu(device_id)
-    if not 0 <= operator.index(device_id) < len(devices.stand_ins):
+    if not 0 <= operator.index(device_id) < len(device.stand_ins):
         raise mx.MXNetError(
-            f"there is no gpu({device_id}): {_listed(devices.stand_ins)} are in place of GPUs. "
+            f"there is no gpu({device_id}): {_listed(device.stand_ins)} are in place of GPUs. "
             f"Call d2l.stand_in_for_gpus({max(1, device_id + 1)}) for as many as you need."
         )
-    return devices.stand_ins[device_id]
+    return device.stand_ins[device_id]
 
 
 @functools.wraps(_mxnet_num_gpus)
 def _num_gpus():
-    return len(devices.stand_ins) or _mxnet_num_gpus()
+    return len(device.stand_ins) or _mxnet_num_gpus()
 
 
 def _install(contexts: list[mx.Context]) -> None:
     """Put ``contexts`` in the place of GPUs, or with an empty list MXNet's own functions back."""
-    devices.stand_ins = contexts
+    device.stand_ins = contexts
     for mxnets, ours in ((_mxnet_gpu, _gpu), (_mxnet_num_gpus, _num_gpus)):
         old, new = (mxnets, ours) if contexts else (ours, mxnets)
         for module in list(sys.modules.values()):  # The reader's too: from mxnet import gpu

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from d2l_local import process
-from d2l_local.engine import num_cores
+from d2l_local.machine.host import num_cores
 
 # torchrun gives each process a session of its own: one that is killed would leave them behind.
 _IMPORTS = """\

@@ -13,9 +13,9 @@ import operator
 import os
 import warnings
 
-from d2l_local import engine
-from d2l_local.engine import num_cores
-from d2l_local.gpus import GPU, installed_gpus
+from d2l_local.machine.host import num_cores
+from d2l_local.machine.nvidia import GPU, installed_gpus
+from d2l_local.prepare import engine
 
 engine.load()  # Before MXNet: whoever imports this module first has a prepared process too
 

@@ -8,31 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
-# Blue and orange of Okabe and Ito's palette: distinct also to color-blind readers. Copies are
-# hatched too, for print in gray.
-COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
-BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
-COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
-
-MAX_SPANS = 2000  # in the data of one figure: about 30 kB of a notebook
-
-
-class Span(NamedTuple):
-    """One operator on one device; ``start`` and ``end`` in seconds since the recording began."""
-
-    name: str
-    start: float
-    end: float
-
-    @property
-    def is_copy(self) -> bool:
-        """Whether the operator moves data rather than computes."""
-        return any(word in self.name.lower() for word in ("copy", "memcpy", "nccl"))
+from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn
+from d2l_local.measure.spans import Span, common_seconds, in_order, merge
 
 
 class Timeline:
@@ -91,7 +71,7 @@ class Timeline:
         lanes: dict[str, list[Span]] = {}
         for lane, name, start, end in events:
             lanes.setdefault(lane, []).append(Span(name, start - zero, end - zero))
-        self.lanes = dict(sorted(lanes.items(), key=lambda item: _natural(item[0])))
+        self.lanes = dict(sorted(lanes.items(), key=lambda item: in_order(item[0])))
 
     def _lane(self, lane: str) -> list[Span]:
         if lane not in self.lanes:
@@ -102,7 +82,7 @@ class Timeline:
 
     def busy(self, lane: str) -> float:
         """Seconds in which at least one operator ran on the device. KeyError: no such lane."""
-        return sum(end - start for start, end in _merge(self._lane(lane)))
+        return sum(end - start for start, end in merge(self._lane(lane)))
 
     def overlap(self, lane_a: str, lane_b: str) -> float:
         """Seconds in which both devices were busy, over the busy seconds of the less busy one.
@@ -110,9 +90,9 @@ class Timeline:
         1 means that the shorter work was hidden entirely behind the longer, 0 that they took
         turns, or that one did nothing that takes time. KeyError: no such lane.
         """
-        a, b = _merge(self._lane(lane_a)), _merge(self._lane(lane_b))
+        a, b = merge(self._lane(lane_a)), merge(self._lane(lane_b))
         shorter = min(self.busy(lane_a), self.busy(lane_b))
-        return _common_seconds(a, b) / shorter if shorter else 0.0
+        return common_seconds(a, b) / shorter if shorter else 0.0
 
     def plot(self, ax=None):
         """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.
@@ -166,94 +146,3 @@ class Timeline:
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
-
-
-class Drawn:
-    """The lanes in a figure, as metadata that IPython stores beside the picture.
-
-    ``{"d2l_local": {"names": [operator], "copies": [index of a name], "charts": [chart],
-    "left_out": count}}``, where a chart is ``{"title": text, "lanes": {device: spans}}`` and spans
-    are one text, three integers a span: index of the name, start and duration in microseconds.
-    (A notebook would put each number of a list on a line of its own.) Of more than ``MAX_SPANS``
-    the shortest are left out. A chart also has ``"end": microseconds`` if it shares its time axis
-    with others, and ``"texts": [text]`` if something was written into its lanes: number of the
-    lane, microseconds and what was written. Not a representation of its own, because viewers and
-    tests have to make nothing of it.
-    """
-
-    def __init__(self):
-        self.charts = []  # (axes, lanes)
-
-    def __call__(self, include=None, exclude=None) -> tuple[dict, dict]:
-        """Return no data, and the metadata, when IPython displays the figure."""
-        spans = [span for _, lanes in self.charts for lane in lanes.values() for span in lane]
-        lengths = sorted((span.end - span.start for span in spans), reverse=True)
-        limit = lengths[MAX_SPANS] if len(spans) > MAX_SPANS else -1.0
-        names = list(dict.fromkeys(s.name for s in spans if s.end - s.start > limit))
-        index = {name: number for number, name in enumerate(names)}
-
-        def text(lane):
-            return " ".join(
-                f"{index[s.name]} {s.start * 1e6:.0f} {(s.end - s.start) * 1e6:.0f}"
-                for s in lane
-                if s.end - s.start > limit
-            )
-
-        charts = [
-            {
-                "title": ax.get_title(loc="left") or ax.get_title(),
-                "lanes": {device: text(lane) for device, lane in lanes.items()},
-                **self._shared_end(ax),
-                **_texts(ax),
-            }
-            for ax, lanes in self.charts
-        ]
-        data = {
-            "names": names,
-            "copies": [index[name] for name in names if Span(name, 0, 0).is_copy],
-            "charts": charts,
-            "left_out": sum(length <= limit for length in lengths),
-        }
-        return {}, {"d2l_local": data}
-
-    def _shared_end(self, ax) -> dict:
-        """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
-        shared = ax.get_shared_x_axes()
-        together = [lanes for other, lanes in self.charts if shared.joined(ax, other)]
-        ends = [span.end for lanes in together for lane in lanes.values() for span in lane]
-        return {"end": round(max(ends) * 1e6)} if len(together) > 1 and ends else {}
-
-
-def _texts(ax) -> dict:
-    """Return the ``"texts"`` that stand in the lanes of a chart, if any do."""
-    texts = [text for text in ax.texts if text.get_transform() == ax.transData]
-    places = [text.get_position() for text in texts]
-    written = [f"{y:g} {1e3 * x:.0f} {t.get_text()}" for t, (x, y) in zip(texts, places)]
-    return {"texts": written} if written else {}
-
-
-def _natural(lane: str) -> tuple[str, int, str]:
-    kind, number, rest = re.fullmatch(r"(\D*)(\d*)(.*)", lane, re.DOTALL).groups()
-    return kind, int(number or -1), rest
-
-
-def _merge(spans: Iterable[Span]) -> list[tuple[float, float]]:
-    """Disjoint intervals that cover the same time as ``spans`` (ordered by start)."""
-    merged: list[tuple[float, float]] = []
-    for _, start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _common_seconds(a: list[tuple[float, float]], b: list[tuple[float, float]]) -> float:
-    seconds, i, j = 0.0, 0, 0
-    while i < len(a) and j < len(b):
-        seconds += max(0.0, min(a[i][1], b[j][1]) - max(a[i][0], b[j][0]))
-        if a[i][1] < b[j][1]:
-            i += 1
-        else:
-            j += 1
-    return seconds

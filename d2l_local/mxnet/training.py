@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from d2l_local import devices as _devices
+from d2l_local.mxnet import device as _devices
 
 import d2l.mxnet as _d2l
 import mxnet as mx

@@ -1,11 +1,11 @@
 """The figures: a function each, named after its file; its docstring is the title and description.
 
-What a figure says goes through `d.t`, in English; labels.yml holds the other languages.
+What a figure says goes through `d.t`, in English; img/labels.yml holds the other languages.
 """
 
 import inspect
 
-from drawing import EDGE, GRAY, GREEN, KINDS, ORANGE, SMALL, YELLOW, toward
+from book.figures.drawing import EDGE, GRAY, GREEN, KINDS, ORANGE, SMALL, YELLOW, toward
 
 FIGURES = {}
 

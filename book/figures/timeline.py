@@ -38,7 +38,7 @@ def main() -> None:
         ax.set_title(f"20 products on each of two cores, {title}", loc="left", fontsize=10)
         ax.label_outer()
     axes[1].get_legend().remove()
-    figure.savefig(Path(__file__).with_name("timeline.svg"), metadata={"Date": None})
+    figure.savefig(Path(__file__).parents[2] / "img/timeline.svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

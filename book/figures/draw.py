@@ -1,16 +1,16 @@
 """Draw the figures of the chapter as SVG, each in every language.
 
-    python img/draw.py              draws img/<figure>-<language>.svg
-    python img/draw.py --check      names the files that differ from what would be drawn, and fails
+    python -m book.figures.draw            draws img/<figure>-<language>.svg
+    python -m book.figures.draw --check    names the files that differ from these, and fails
 
-A new figure is a function in figures.py; a new language is a dictionary in labels.yml.
+A new figure is a function in figures.py; a new language is a dictionary in img/labels.yml.
 """
 
 import argparse
 import sys
 
-from drawing import HERE, LABELS, Drawing
-from figures import FIGURES
+from book.figures.drawing import HERE, LABELS, Drawing
+from book.figures.figures import FIGURES
 
 
 def draw(name, language):
@@ -36,7 +36,7 @@ def main():
                 if not check:
                     path.write_bytes(new)
     for name in stale:
-        print(f"{name} differs; run python img/draw.py" if check else f"drew {name}")
+        print(f"{name} differs; run python -m book.figures.draw" if check else f"drew {name}")
     return 1 if check and stale else 0
 
 

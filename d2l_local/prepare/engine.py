@@ -66,15 +66,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from d2l_local import compat, gpus, install
-
-
-def num_cores() -> int:
-    """Number of CPU cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
+from d2l_local.machine import installed, nvidia
+from d2l_local.machine.host import cpu_flags, num_cores
+from d2l_local.machine.installed import LoadError
+from d2l_local.prepare import compat
 
 SCRATCH_COPIES = max(256, 32 * num_cores())
 
@@ -130,15 +125,6 @@ class Report:
     __repr__ = __str__
 
 
-class LoadError(ImportError):
-    """MXNet cannot be loaded here, and ``command`` is what to type about it."""
-
-    def __init__(self, reason: str, command: str) -> None:
-        super().__init__(f"{reason}. Type: {command}")
-        self.reason = reason
-        self.command = command
-
-
 _report: Report | None = None
 
 
@@ -182,7 +168,7 @@ def _in_time() -> Report:
 
     for name in SYSTEM_LIBRARIES:
         load_system_library(name)
-    gpus.load_cuda_libraries()
+    nvidia.load_cuda_libraries()
     compat.apply()
     with _environment(OMP_NUM_THREADS=None, OPENBLAS_CORETYPE=kernel):
         mxnet = _import_mxnet()
@@ -231,10 +217,10 @@ def _late() -> Report:
 
 
 def _import_mxnet():
-    if len(builds := install.installed_builds()) > 1:
+    if len(builds := installed.installed_builds()) > 1:
         warnings.warn(
             f"Both {' and '.join(builds)} are installed, and each overwrote files of the other. "
-            f"Type: {install.switch_to(install.fitting_build())}",
+            f"Type: {installed.switch_to(installed.fitting_build())}",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -245,7 +231,7 @@ def _import_mxnet():
         if error.name != "mxnet":
             raise
         reason = f"MXNet is not installed in this Python, {sys.executable}"
-        raise LoadError(reason, install.set_up("mxnet", install.fitting_build())) from error
+        raise LoadError(reason, installed.set_up("mxnet", installed.fitting_build())) from error
     except OSError as error:
         raise _explain(str(error)) from error
 
@@ -273,16 +259,16 @@ def _explain(message: str) -> LoadError:
         return LoadError(
             f"MXNet's GPU build, mxnet-cu112, needs an NVIDIA driver, and this machine has none "
             f"({message}); the CPU build needs none",
-            install.switch_to("mxnet"),
+            installed.switch_to("mxnet"),
         )
-    if gpus.gpu_wheel_installed() and (missing := gpus.missing_cuda_libraries()):
+    if nvidia.gpu_wheel_installed() and (missing := nvidia.missing_cuda_libraries()):
         return LoadError(
             f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message})",
-            install.pip_install(*sorted({package for _, package in missing})),
+            installed.pip_install(*sorted({package for _, package in missing})),
         )
     return LoadError(
         f"MXNet's library cannot be loaded: {message}",
-        install.set_up("mxnet", install.fitting_build()),
+        installed.set_up("mxnet", installed.fitting_build()),
     )
 
 
@@ -309,15 +295,6 @@ def _set_environment(variables: dict[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-
-
-def cpu_flags(cpuinfo: str = "/proc/cpuinfo") -> set[str]:
-    """The instruction-set flags of the first CPU; empty where the system does not tell."""
-    with contextlib.suppress(OSError), open(cpuinfo) as lines:
-        for line in lines:
-            if line.startswith("flags"):
-                return set(line.split(":", 1)[1].split())
-    return set()
 
 
 def _choose_blas_kernel() -> tuple[str | None, str]:

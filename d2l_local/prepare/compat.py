@@ -46,7 +46,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
-from d2l_local import gluon2
+from d2l_local.prepare import gluon2
 
 import numpy as np
 

@@ -9,8 +9,9 @@ import shutil
 import subprocess
 import warnings
 
+from book.build.notebook import gpus_needed
+
 import pytest
-from check import gpus_needed
 
 
 @functools.cache

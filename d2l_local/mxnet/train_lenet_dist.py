@@ -1,4 +1,4 @@
-"""Train LeNet on one process or on many: ``python -m d2l_local.train_lenet_dist``.
+"""Train LeNet on one process or on many: ``python -m d2l_local.mxnet.train_lenet_dist``.
 
 Started alone it trains here. With MXNet's ``DMLC_*`` variables set it is part of a distributed
 job, and every process of the job, on whatever machine, runs the same command: scheduler and

@@ -34,7 +34,7 @@ CUDA_LIBRARIES = [
 ]
 
 # Where d2l_local.colab puts them: Colab's own CUDA libraries have files of the same names.
-CUDA_FOLDER = Path(__file__).parent / "cuda"
+CUDA_FOLDER = Path(__file__).parents[1] / "cuda"
 
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{MAJOR,MINOR}
 

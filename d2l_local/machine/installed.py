@@ -13,19 +13,28 @@ import shutil
 import sys
 from pathlib import Path
 
-from d2l_local import gpus
+from d2l_local.machine import nvidia
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # The environments that the Makefile makes.
 VENVS = {"mxnet": ROOT / ".venv", "pytorch": ROOT / ".venv-pytorch"}
 
 # MXNet's two builds, by the names of their extras in pyproject.toml, with what each alone needs.
 BUILDS = {
     "mxnet": ["mxnet==1.9.1"],
-    "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in gpus.CUDA_LIBRARIES})],
+    "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in nvidia.CUDA_LIBRARIES})],
 }
 
 WHEELS = ("mxnet", "mxnet-cu112")
+
+
+class LoadError(ImportError):
+    """A framework cannot be loaded here, and ``command`` is what to type about it."""
+
+    def __init__(self, reason: str, command: str) -> None:
+        super().__init__(f"{reason}. Type: {command}")
+        self.reason = reason
+        self.command = command
 
 
 def version(distribution: str) -> str | None:
@@ -43,7 +52,7 @@ def installed_builds() -> list[str]:
 
 def fitting_build() -> str:
     """Which of `BUILDS` suits this machine: ``cu112`` if there is a GPU that MXNet can use."""
-    return "cu112" if any(gpu.supported for gpu in gpus.installed_gpus()) else "mxnet"
+    return "cu112" if any(gpu.supported for gpu in nvidia.installed_gpus()) else "mxnet"
 
 
 def switch_to(build: str) -> str:

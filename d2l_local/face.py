@@ -1,0 +1,57 @@
+"""What the faces of all frameworks share, made from the two things in which they differ here.
+
+A face is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from d2l_local import data
+from d2l_local.measure import timing
+
+
+class Shared(NamedTuple):
+    """The functions and classes that `make` makes."""
+
+    Benchmark: type[timing.Benchmark]
+    measure: Callable[..., timing.Measurement]
+    load_data_fashion_mnist: Callable[..., tuple[data.ArrayDataLoader, data.ArrayDataLoader]]
+
+
+def make(synchronize: Callable[[], None], convert: Callable[[Any], Any]) -> Shared:
+    """Return what a framework shares with the others.
+
+    ``synchronize()`` waits until every device is idle; ``convert(array)`` makes the framework's
+    array of a NumPy array, whose memory it may keep.
+    """
+
+    class Benchmark(timing.Benchmark):
+        """``with d2l.Benchmark("description"):`` prints the block's time, up to idle devices."""
+
+    Benchmark.synchronize = staticmethod(synchronize)
+
+    def measure(fn: Callable[[], object], repeats: int = 5) -> timing.Measurement:
+        """Time ``fn()`` ``repeats`` times, warmed up and up to the moment of idle devices."""
+        return timing.measure(fn, repeats, synchronize=synchronize)
+
+    def load_data_fashion_mnist(
+        batch_size, resize=None, *, train_size=None, test_size=None, seed=0
+    ):
+        """Iterators over the training and test images of Fashion-MNIST, held in memory.
+
+        Each minibatch is ``X``, float32 of shape (batch, 1, 28, 28) in [0, 1], and ``y``, integers
+        of shape (batch,), as arrays of the framework. Where the data come from and the errors:
+        `d2l_local.data.load_data_fashion_mnist`.
+        """
+        return data.load_data_fashion_mnist(
+            batch_size,
+            resize,
+            train_size=train_size,
+            test_size=test_size,
+            seed=seed,
+            convert=convert,
+        )
+
+    return Shared(Benchmark, measure, load_data_fashion_mnist)

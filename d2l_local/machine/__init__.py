@@ -1,0 +1,1 @@
+"""What the machine is and has: knows no framework, needs no package."""

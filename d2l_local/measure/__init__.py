@@ -1,0 +1,1 @@
+"""Times, timelines and their pictures: knows no framework."""

@@ -1,0 +1,77 @@
+"""How a timeline looks, and what of it a notebook keeps beside the picture."""
+
+from __future__ import annotations
+
+from d2l_local.measure.spans import Span
+
+# Blue and orange of Okabe and Ito's palette: distinct also to color-blind readers. Copies are
+# hatched too, for print in gray.
+COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
+BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
+COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
+
+MAX_SPANS = 2000  # in the data of one figure: about 30 kB of a notebook
+
+
+class Drawn:
+    """The lanes in a figure, as metadata that IPython stores beside the picture.
+
+    ``{"d2l_local": {"names": [operator], "copies": [index of a name], "charts": [chart],
+    "left_out": count}}``, where a chart is ``{"title": text, "lanes": {device: spans}}`` and spans
+    are one text, three integers a span: index of the name, start and duration in microseconds.
+    (A notebook would put each number of a list on a line of its own.) Of more than ``MAX_SPANS``
+    the shortest are left out. A chart also has ``"end": microseconds`` if it shares its time axis
+    with others, and ``"texts": [text]`` if something was written into its lanes: number of the
+    lane, microseconds and what was written. Not a representation of its own, because viewers and
+    tests have to make nothing of it.
+    """
+
+    def __init__(self):
+        self.charts = []  # (axes, lanes)
+
+    def __call__(self, include=None, exclude=None) -> tuple[dict, dict]:
+        """Return no data, and the metadata, when IPython displays the figure."""
+        spans = [span for _, lanes in self.charts for lane in lanes.values() for span in lane]
+        lengths = sorted((span.end - span.start for span in spans), reverse=True)
+        limit = lengths[MAX_SPANS] if len(spans) > MAX_SPANS else -1.0
+        names = list(dict.fromkeys(s.name for s in spans if s.end - s.start > limit))
+        index = {name: number for number, name in enumerate(names)}
+
+        def text(lane):
+            return " ".join(
+                f"{index[s.name]} {s.start * 1e6:.0f} {(s.end - s.start) * 1e6:.0f}"
+                for s in lane
+                if s.end - s.start > limit
+            )
+
+        charts = [
+            {
+                "title": ax.get_title(loc="left") or ax.get_title(),
+                "lanes": {device: text(lane) for device, lane in lanes.items()},
+                **self._shared_end(ax),
+                **_texts(ax),
+            }
+            for ax, lanes in self.charts
+        ]
+        data = {
+            "names": names,
+            "copies": [index[name] for name in names if Span(name, 0, 0).is_copy],
+            "charts": charts,
+            "left_out": sum(length <= limit for length in lengths),
+        }
+        return {}, {"d2l_local": data}
+
+    def _shared_end(self, ax) -> dict:
+        """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
+        shared = ax.get_shared_x_axes()
+        together = [lanes for other, lanes in self.charts if shared.joined(ax, other)]
+        ends = [span.end for lanes in together for lane in lanes.values() for span in lane]
+        return {"end": round(max(ends) * 1e6)} if len(together) > 1 and ends else {}
+
+
+def _texts(ax) -> dict:
+    """Return the ``"texts"`` that stand in the lanes of a chart, if any do."""
+    texts = [text for text in ax.texts if text.get_transform() == ax.transData]
+    places = [text.get_position() for text in texts]
+    written = [f"{y:g} {1e3 * x:.0f} {t.get_text()}" for t, (x, y) in zip(texts, places)]
+    return {"texts": written} if written else {}

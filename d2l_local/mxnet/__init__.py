@@ -1,0 +1,75 @@
+"""The chapter's helpers for MXNet: ``from d2l_local import mxnet as d2l``.
+
+A drop-in for ``from d2l import mxnet as d2l`` (d2l 1.0.3): all its public names, with those below
+added or put in place of d2l's own. Importing it prepares the process (`d2l_local.prepare.engine`)
+and does not switch MXNet to NumPy semantics: ``npx.set_np()`` remains the reader's choice, as with
+d2l.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+from d2l_local.prepare import engine
+
+engine.load()  # Before anything else imports MXNet: it reads its settings only once
+
+import d2l.mxnet as _d2l  # noqa: E402
+import mxnet as mx  # noqa: E402
+from d2l.mxnet import *  # noqa: E402, F403
+from mxnet.util import is_np_array as _is_np_array  # noqa: E402
+
+# d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
+# the replacements below too.
+_d2l.d2l = sys.modules[__name__]
+
+# After `import *`, because these take the place of names of d2l's.
+from d2l_local import face as _face  # noqa: E402
+from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
+from d2l_local.mxnet.device import (  # noqa: E402, F401
+    banner,
+    devices,
+    num_cores,
+    num_gpus,
+    try_all_gpus,
+    try_gpu,
+)
+from d2l_local.mxnet.recorder import Timeline  # noqa: E402, F401
+from d2l_local.mxnet.resnet import Residual, resnet18  # noqa: E402, F401
+from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401
+from d2l_local.mxnet.training import (  # noqa: E402, F401
+    Accumulator,
+    Animator,
+    accuracy,
+    evaluate_accuracy,
+    evaluate_accuracy_gpu,
+    evaluate_accuracy_gpus,
+    linreg,
+    split_batch,
+    train_batch_ch13,
+    train_ch6,
+    train_ch13,
+    train_recsys_rating,
+)
+from d2l_local.prepare.engine import report as engine_report  # noqa: E402, F401
+from d2l_local.process import in_new_process  # noqa: E402, F401
+
+
+def _to_mxnet(array):
+    # Without a copy: the loader makes every minibatch anew. Three times as fast as `nd.array`.
+    shared = mx.nd.from_numpy(array)
+    return shared.as_np_ndarray() if _is_np_array() else shared
+
+
+Benchmark, measure, load_data_fashion_mnist = _face.make(mx.nd.waitall, _to_mxnet)
+
+
+@contextlib.contextmanager
+def benchmark(description: str = "Done in %.4f sec"):
+    """`Benchmark` of the editions of 2019 and 2020: the description is the format of the line."""
+    mx.nd.waitall()
+    timer = _d2l.Timer()
+    yield timer
+    mx.nd.waitall()
+    print(description % timer.stop())

@@ -1,0 +1,91 @@
+"""The chapter's helpers for PyTorch: ``from d2l_local import torch as d2l``.
+
+A drop-in for ``from d2l import torch as d2l`` (d2l 1.0.3): all its public names, with those below
+added or put in place of d2l's own. They have the names and meanings of `d2l_local.mxnet`'s.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import types
+
+# The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+
+from d2l_local.machine import installed
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    reason = f"PyTorch is not installed in this Python, {sys.executable}"
+    raise installed.LoadError(reason, installed.set_up("pytorch", "mxnet")) from error
+
+
+def _import_d2l() -> types.ModuleType:
+    """Import ``d2l.torch``, also where torchvision is missing or was built for another PyTorch.
+
+    d2l imports torchvision for data sets and image files that this chapter does not use.
+    """
+    try:
+        importlib.import_module("torchvision")
+    except (ImportError, RuntimeError, OSError) as error:
+        for name in [n for n in sys.modules if n.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        sys.modules["torchvision"] = _Missing(
+            "torchvision", f"torchvision cannot be imported here ({error}); install the build of "
+            f"it that belongs to PyTorch {torch.__version__}"
+        )  # fmt: skip
+    try:
+        return importlib.import_module("d2l.torch")
+    finally:
+        if isinstance(sys.modules["torchvision"], _Missing):  # Others shall see that it is missing
+            del sys.modules["torchvision"]
+
+
+class _Missing(types.ModuleType):
+    """A module of which every attribute can be imported and none can be used."""
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Missing(f"{self.__name__}.{name}", self.__doc__)
+
+    def __call__(self, *args, **kwargs):
+        raise ImportError(f"{self.__name__}: {self.__doc__}")
+
+
+_d2l = _import_d2l()
+from d2l.torch import *  # noqa: E402, F403
+
+# d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
+# the replacements below too.
+_d2l.d2l = sys.modules[__name__]
+
+# After `import *`, because these take the place of names of d2l's.
+from d2l_local import face as _face  # noqa: E402
+from d2l_local.machine.host import num_cores  # noqa: E402, F401
+from d2l_local.process import in_new_process  # noqa: E402, F401
+from d2l_local.torch.device import (  # noqa: E402, F401
+    banner,
+    devices,
+    has_gpus,
+    num_gpus,
+    synchronize,
+    try_all_gpus,
+    try_gpu,
+)
+from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
+from d2l_local.torch.recorder import Timeline  # noqa: E402, F401
+
+
+def _to_torch(array) -> torch.Tensor:
+    # Without a copy: the loader makes every minibatch anew. Losses want labels of 64 bits.
+    tensor = torch.from_numpy(array)
+    return tensor if tensor.is_floating_point() else tensor.long()
+
+
+Benchmark, measure, load_data_fashion_mnist = _face.make(synchronize, _to_torch)

@@ -1,0 +1,78 @@
+"""Devices to compute on: GPUs, and the CPU where there are not enough of them."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+
+import torch
+
+
+def num_gpus() -> int:
+    """Number of GPUs that this build of PyTorch can compute on."""
+    return torch.cuda.device_count()
+
+
+def has_gpus(n: int) -> bool:
+    """Whether there are ``n`` GPUs; prints why a cell that needs them does nothing otherwise."""
+    if num_gpus() < n:
+        print(f"skipped: this cell needs {n} GPU{'s' * (n > 1)}, and this machine has {num_gpus()}")
+    return num_gpus() >= n
+
+
+def devices(n: int = 2) -> list[torch.device]:
+    """``n`` devices: GPUs first, then the CPU, again and again if need be.
+
+    To PyTorch the CPU is one device, whatever its cores. Where it appears more than once its shares
+    of the work take turns, and ``.to`` does not copy between them. Raises ValueError unless ``n``
+    is a positive integer.
+    """
+    try:
+        number = operator.index(n)
+    except TypeError:
+        number = 0
+    if isinstance(n, bool) or number < 1:
+        raise ValueError(f"the number of devices must be a positive integer, not {n!r}")
+    gpus = [torch.device("cuda", i) for i in range(min(number, num_gpus()))]
+    return gpus + [torch.device("cpu")] * (number - len(gpus))
+
+
+def try_gpu(i: int = 0) -> torch.device:
+    """The ``i``-th of `devices`: GPU ``i``, or the CPU if there are fewer GPUs."""
+    if isinstance(i, bool) or not hasattr(i, "__index__") or operator.index(i) < 0:
+        raise ValueError(f"the index of a device must be 0, 1, 2, …, not {i!r}")
+    return devices(operator.index(i) + 1)[-1]
+
+
+def try_all_gpus() -> list[torch.device]:
+    """All GPUs, or two devices if there are fewer than two GPUs: never an empty list."""
+    return devices(max(2, num_gpus()))
+
+
+def banner(used: list[torch.device]) -> None:
+    """Print which devices a notebook uses and what is lost if they are not all GPUs."""
+    print(f"devices: {', '.join(map(str, used))} ({_what_they_are(used)})")
+    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
+    version, threads = torch.__version__.split("+")[0], torch.get_num_threads()
+    print(f"PyTorch {version}, {cuda}, {threads} thread{'s' * (threads > 1)}")
+
+
+def _what_they_are(used: list[torch.device]) -> str:
+    gpus = [device for device in used if device.type == "cuda"]
+    counts = Counter(torch.cuda.get_device_name(device) for device in dict.fromkeys(gpus))
+    parts = [f"{count}× {name}" for name, count in counts.items()] or ["no GPU here"]
+    if len(set(gpus)) < len(gpus):
+        parts.append("the shares of one GPU take turns")
+    cpus = sum(device.type == "cpu" for device in used)
+    if cpus > 1:
+        parts.append("PyTorch has one CPU device, so its shares take turns")
+    elif cpus and gpus:
+        parts.append("the CPU stands in for another")
+    return "; ".join(parts)
+
+
+def synchronize() -> None:
+    """Wait until every GPU is idle; ``torch.cuda.synchronize()`` waits for the current one."""
+    if torch.cuda.is_initialized():  # Else nothing was ever sent to a GPU
+        for i in range(num_gpus()):
+            torch.cuda.synchronize(i)

@@ -1,0 +1,66 @@
+"""What PyTorch's profiler saw, as a `Timeline`."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+
+from d2l_local.measure import timeline
+from d2l_local.torch.device import synchronize
+
+import torch
+
+
+class Timeline(timeline.Timeline):
+    __doc__ = (
+        timeline.Timeline.__doc__
+        + """
+    Every GPU has two lanes, ``"gpu/0"`` for kernels and ``"gpu/0 copies"`` for what moves data
+    (copies, collectives); the lane ``"cpu/0"`` holds the operators that Python called, which take
+    the time of launching a kernel where the work is a GPU's.
+    """
+    )
+
+    def _start(self) -> None:
+        synchronize()
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        if torch.cuda.is_available():
+            activities.append(torch.profiler.ProfilerActivity.CUDA)
+        self._profiler = torch.profiler.profile(activities=activities, acc_events=True)
+        self._profiler.start()
+
+    def _wait(self) -> None:
+        synchronize()
+
+    def _stop(self):
+        self._profiler.stop()
+        handle, path = tempfile.mkstemp(suffix=".json", prefix="d2l-timeline-")
+        os.close(handle)
+        try:
+            self._profiler.export_chrome_trace(path)
+            with open(path, encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+        finally:
+            os.remove(path)
+        events = [e for e in events if e.get("ph") == "X"]
+        yield from _outermost([e for e in events if e.get("cat") == "cpu_op"])
+        for event in events:
+            if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+                args = event["args"]  # A copy between GPUs names three, of which one carries it out
+                lane = f"gpu/{args['device'] if 'device' in args else args['inDevice']}"
+                moves = event["cat"] == "gpu_memcpy" or event["name"].startswith("nccl")
+                yield _span(event, f"{lane} copies" if moves else lane)
+
+
+def _outermost(operators: list[dict]):
+    """Of the operators on the CPU, those that no other operator of their thread called."""
+    end: dict = {}
+    for event in sorted(operators, key=lambda e: (e["ts"], -e["dur"])):
+        if event["ts"] >= end.get(event["tid"], 0):
+            end[event["tid"]] = event["ts"] + event["dur"]
+            yield _span(event, "cpu/0")
+
+
+def _span(event: dict, lane: str) -> tuple[str, str, float, float]:
+    return lane, event["name"], event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6
