@@ -14,10 +14,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from book.build.notebook import gpus_needed, may_fail, names_in
+
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-
-from book.build.notebook import gpus_needed, may_fail, names_in
 
 CELL_LINES = 15  # Not counting blank ones
 OUTPUT_BYTES = 512 * 1024

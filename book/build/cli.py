@@ -19,14 +19,14 @@ import tempfile
 import time
 from pathlib import Path
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_notebook
-
 from book.build import check
 from book.build.execute import execute
 from book.build.notebook import code_cells, dump, program, read_notebook, write
 from book.build.record import devices, stamp
 from book.build.text import BuildError, Chapter, Section, restamp
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 
 
 def build_section(section: Section, framework: str, force=False) -> str:

@@ -1,0 +1,1 @@
+"""Turns the texts of the chapter into notebooks, executes and checks them."""

@@ -1,0 +1,94 @@
+"""Notebooks as files and as programs: what a cell does, reads, sets and needs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import symtable
+import tempfile
+from pathlib import Path
+
+import nbformat
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def program(notebook) -> list[str]:
+    """Return what a notebook does; the set-up cell does nothing here."""
+    return [code_key(cell.source) for cell in code_cells(notebook) if cell.id != "setup"]
+
+
+def code_key(source: str) -> str:
+    """Return what decides whether two cells do the same: the syntax tree, without comments."""
+    try:
+        return ast.dump(ast.parse(as_python(source)))
+    except SyntaxError:
+        return source
+
+
+def may_fail(cell) -> bool:
+    return "raises-exception" in cell.metadata.get("tags", [])
+
+
+def gpus_needed(cell) -> int:
+    """How many GPUs it takes to prove what the cell says: N of its tag `gpus-N`, else 0."""
+    found = [re.fullmatch(r"gpus-(\d+)", tag) for tag in cell.metadata.get("tags", [])]
+    return max((int(match[1]) for match in found if match), default=0)
+
+
+def as_python(source: str) -> str:
+    """Return what IPython makes of a cell: calls in place of shell lines and magics."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return TransformerManager().transform_cell(source)
+
+
+def names_in(source: str) -> tuple[set[str], set[str]]:
+    """The variables of the notebook that a cell sets, and those that it reads at once.
+
+    What its functions read counts for nothing here, since who calls them is another question.
+    """
+    tables = [symtable.symtable(as_python(source), "cell", "exec")]
+    written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
+    read = set()
+    while tables:
+        table = tables.pop()
+        at_top = table.get_type() == "module"
+        comprehensions = ("listcomp", "setcomp", "dictcomp", "genexpr")
+        tables += [child for child in table.get_children() if child.get_name() in comprehensions]
+        read |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (at_top or symbol.is_global())
+        }
+    return written, read
+
+
+def read_notebook(path: Path):
+    return nbformat.read(path, as_version=4) if path.exists() else None
+
+
+def dump(notebook) -> str:
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+
+
+def write(path: Path, text: str) -> bool:
+    """Write a file all at once, and only if it changes."""
+    data = text.encode()
+    if path.exists() and path.read_bytes() == data:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+    return True

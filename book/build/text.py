@@ -1,0 +1,271 @@
+"""The texts: their format, and the notebooks that they make, without outputs.
+
+A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. Its front matter says
+which notebooks it makes (`frameworks: [mxnet]`) and which names its prose may mention although no
+cell contains them (`names: [...]`). Prose comes in blocks, one a language, twins one after the
+other; code comes once:
+
+    +++ {"lang": "en", "id": "two-devices"}
+    +++ {"lang": "zh", "id": "two-devices", "of": "5f0c2a91"}
+
+- The language of the first block is the original; the languages of a text are those it has blocks
+  in. `of` is the hash of the original block that a translation was last held against.
+- The first block of each language opens with the title, `# ...`.
+- Blocks and cells may carry `tags`. A framework's name keeps them to that framework's notebooks;
+  the rest goes into the notebook. `solution` folds a cell: Jupyter reads `source_hidden` and
+  `outputs_hidden`, Colab `cellView: form` and the `@title` line, and GitHub, which cannot fold
+  code, shows it. `raises-exception` lets a cell fail, `stderr-ok` lets it write to stderr. A cell
+  that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests skip it
+  elsewhere, and its committed output must come from a machine that has them.
+- A comment may be written once a language, in the order of the languages:
+  `# Wait for it | 等待它完成`.
+
+The names of languages and frameworks, like the terms, are data: `chapters/text/glossary.yml`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from book.build.language import comments, pick, translate
+from book.build.notebook import write
+
+import nbformat
+import yaml
+from jupytext.myst import MystMetadataParsingError, myst_to_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+SETUP = """\
+import sys
+
+if "google.colab" in sys.modules:  # {comment}
+    !{{sys.executable}} -m pip install -q --no-deps git+{repository}
+    from d2l_local import colab  # {failed}
+
+    colab.set_up("{framework}")
+"""
+
+
+class BuildError(Exception):
+    """What is wrong, where, and what to do about it."""
+
+
+@dataclass
+class Block:
+    """A prose block, or a code cell (whose `lang` is None)."""
+
+    source: str
+    line: int  # of the `+++` or the fence, counted from 1
+    lang: str | None = None
+    id: str = ""
+    of: str | None = None
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Section:
+    """One text, and the notebooks that it makes."""
+
+    path: Path
+    blocks: list[Block]
+    langs: list[str]  # The original comes first
+    frameworks: list[str]
+    names: list[str]
+    chapter: Chapter
+
+    @property
+    def name(self):
+        return self.path.stem
+
+    def twins(self) -> dict[str, dict[str, Block]]:
+        """Return the prose blocks by id, then by language."""
+        twins = {}
+        for block in self.blocks:
+            if block.lang:
+                twins.setdefault(block.id, {})[block.lang] = block
+        return twins
+
+    def code(self) -> list[Block]:
+        return [block for block in self.blocks if not block.lang]
+
+    def words(self) -> set[str]:
+        """Return every word of the code: what the prose may name."""
+        return {w for block in self.code() for w in re.findall(r"\w+", translate(block.source))}
+
+    def comments(self, block: Block, lang: str) -> list[str]:
+        index = self.langs.index(lang)
+        return [pick(parts, index) for *_, parts in comments(block.source)]
+
+    def stale(self) -> list[Block]:
+        """Return the translations whose original has changed since they were stamped."""
+        original = self.langs[0]
+        return [
+            block
+            for group in self.twins().values()
+            for lang, block in group.items()
+            if lang != original and original in group and block.of != digest(group[original].source)
+        ]
+
+    def notebook(self, framework: str, lang: str):
+        """Return the notebook of one framework in one language, without outputs."""
+        others = set(self.chapter.frameworks) - {framework}
+        index = self.langs.index(lang)
+        blocks = [b for b in self.blocks if b.lang in (None, lang) and not others & set(b.tags)]
+        title, _, rest = blocks[0].source.partition("\n")
+        word = self.chapter.languages.get(lang, {}).get
+        setup = SETUP.rstrip().format(
+            comment=word("setup", "Does nothing outside Colab"),
+            failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
+            framework=framework,
+            repository=self.chapter.repository,
+        )
+        cells = [
+            new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title"),
+            new_code_cell(setup, id="setup"),
+        ]
+        if rest.strip():
+            cells.append(new_markdown_cell(rest.strip(), id=blocks[0].id))
+        last, count = blocks[0].id, 0
+        for block in blocks[1:]:
+            if block.lang:
+                last, count = block.id, 0
+                cell = new_markdown_cell(block.source, id=block.id)
+            else:  # Numbered within its prose, so that a new cell renames few others
+                count += 1
+                cell = new_code_cell(translate(block.source, index), id=f"{last}_{count}")
+            tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
+            if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
+                tags.append("nbval-raises-exception")
+            if "solution" in tags and not block.lang:
+                tags.append("hide-input")
+                cell.metadata.update(
+                    cellView="form", jupyter={"source_hidden": True, "outputs_hidden": True}
+                )
+                if not cell.source.startswith("%%"):
+                    cell.source = f"# @title {word('solution', 'Solution')}\n{cell.source}"
+            if tags:
+                cell.metadata["tags"] = tags
+            cells.append(cell)
+        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        return new_notebook(
+            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+        )
+
+    def links(self, framework: str, lang: str) -> str:
+        """Return the line that links the other languages, the other frameworks and Colab."""
+        chapter, file = self.chapter, f"{self.name}.ipynb"
+        links = [
+            f"[{chapter.languages.get(other, {}).get('name', other)}](../{other}/{file})"
+            for other in self.langs
+            if other != lang
+        ]
+        links += [
+            f"[{chapter.frameworks[other]}](../../{other}/{lang}/{file})"
+            for other in self.frameworks
+            if other != framework
+        ]
+        on_github = chapter.repository.partition("github.com/")[2]
+        if on_github:  # Colab opens notebooks from nowhere else
+            colab = f"https://colab.research.google.com/github/{on_github}/blob/main"
+            label = chapter.languages.get(lang, {}).get("colab", "Open in Colab")
+            links.append(f"[{label}]({colab}/chapters/{framework}/{lang}/{file})")
+        return " · ".join(links)
+
+
+class Chapter:
+    """The folder that holds the texts and the notebooks."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        file = root / "chapters/text/glossary.yml"
+        self.glossary = yaml.safe_load(file.read_text("utf-8"))
+        self.languages = self.glossary["languages"]
+        self.frameworks = self.glossary["frameworks"]
+        project = (root / "pyproject.toml").read_text("utf-8")
+        found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
+        if not found:
+            raise BuildError(f"{root}/pyproject.toml: no Repository under [project.urls]")
+        self.repository = found[1]
+
+    def sections(self, names=None) -> list[Section]:
+        texts = sorted((self.root / "chapters/text").glob("*.md"))
+        unknown = set(names or ()) - {text.stem for text in texts}
+        if unknown:
+            raise BuildError(f"no text for {', '.join(sorted(unknown))} in chapters/text")
+        return [self.parse(text) for text in texts if not names or text.stem in names]
+
+    def notebook(self, framework, lang, name) -> Path:
+        return self.root / "chapters" / framework / lang / f"{name}.ipynb"
+
+    def parse(self, path: Path) -> Section:
+        """Read a text, and say where it breaks the format."""
+        where = path.relative_to(self.root)
+        try:
+            parsed = myst_to_notebook(path.read_text("utf-8"), add_source_map=True)
+        except (MystMetadataParsingError, nbformat.ValidationError) as error:
+            what = " ".join(str(error).split()[:40])
+            raise BuildError(f"{where}: {what}") from None
+        frameworks = parsed.metadata.get("frameworks") or []
+        if not frameworks or set(frameworks) - set(self.frameworks):
+            raise BuildError(
+                f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
+            )
+        blocks, seen = [], set()
+        for cell, line in zip(parsed.cells, parsed.metadata.source_map):
+            prose = cell.cell_type == "markdown"
+            keys = {"lang", "id", "of", "tags"} if prose else {"tags"}
+            unknown = set(cell.metadata) - keys
+            if unknown or cell.cell_type == "raw":
+                what = ", ".join(sorted(unknown)) or "raw cell"
+                raise BuildError(f"{where}:{line}: unknown key {what}")
+            strings = [value for key, value in cell.metadata.items() if key != "tags"]
+            if not all(isinstance(string, str) for string in strings):
+                raise BuildError(f"{where}:{line}: lang, id and of are strings")
+            if not cell.source.strip():
+                raise BuildError(f"{where}:{line}: an empty cell")
+            block = Block(cell.source, line, **cell.metadata)
+            if prose and not (block.lang and re.fullmatch(r"[a-z0-9-]{1,50}", block.id)):
+                raise BuildError(
+                    f'{where}:{line}: prose starts with a line like +++ {{"lang": "en", '
+                    '"id": "two-devices"}; an id has lower-case letters, digits and hyphens'
+                )
+            if prose and ((block.lang, block.id) in seen or block.id in ("title", "setup")):
+                raise BuildError(f"{where}:{line}: [{block.lang}/{block.id}] the id is taken")
+            seen.add((block.lang, block.id))
+            blocks.append(block)
+        langs = list(dict.fromkeys(block.lang for block in blocks if block.lang))
+        for lang in langs:
+            first = next(block for block in blocks if block.lang in (None, lang))
+            if not (first.lang and first.source.startswith("# ")) or first.tags:
+                raise BuildError(
+                    f"{where}:{first.line}: [{lang}] must begin with a title, `# ...`, and no tags"
+                )
+        if not langs:
+            raise BuildError(f"{where}: no prose")
+        names = parsed.metadata.get("names") or []
+        return Section(path, blocks, langs, list(frameworks), list(names), self)
+
+
+def digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:8]
+
+
+def restamp(section: Section) -> list[Block]:
+    """Renew the stamps of stale blocks; nothing but their `of` changes in the file."""
+    stale = section.stale()
+    if stale:
+        with open(section.path, encoding="utf-8", newline="") as file:
+            lines = file.read().split("\n")
+        for block in stale:
+            of = digest(section.twins()[block.id][section.langs[0]].source)
+            line = lines[block.line - 1]
+            if block.of is None:
+                line = re.sub(r"\s*\}(\s*)$", rf', "of": "{of}"}}\1', line)
+            else:
+                line = re.sub(r'("of"\s*:\s*)"[^"]*"', rf'\g<1>"{of}"', line)
+            lines[block.line - 1] = line
+        write(section.path, "\n".join(lines))
+    return stale
