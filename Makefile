@@ -16,8 +16,8 @@ PYTHONS_pytorch := >=3.10,<3.14
 PYTHONS := $(PYTHONS_$(FRAMEWORK))
 
 # What tests/ has for the framework; the tests of the builder and the text run with MXNet's.
-TESTS_mxnet   := tests
-TESTS_pytorch := tests/test_torch.py
+TESTS_mxnet   := tests/unit tests/process tests/book
+TESTS_pytorch := tests/unit/test_torch.py
 BENCH_mxnet   := tests/bench.py
 BENCH_pytorch := tests/bench_torch.py
 
@@ -71,10 +71,10 @@ test-matrix: $(READY)  ## Test the package on every Python here, with the oldest
 	$(PY) tests/matrix.py $(OPTIONS)
 
 test-again: $(READY)  ## Run every notebook again in its kernel, after a failure, from elsewhere (slow)
-	$(PY) -m pytest --quiet -m slow tests/test_notebooks.py
+	$(PY) -m pytest --quiet -m slow tests/slow/test_notebooks.py
 
 test-colab: $(READY)  ## Set up Colab in a Python like its own and run every notebook there (slow)
-	$(PY) -m pytest --quiet -m slow --capture=no tests/test_colab.py
+	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)

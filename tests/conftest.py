@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
+from pathlib import Path
 
 import pytest
+
+# The builder is not installed. At the end: an installed d2l_local comes before the checkout's.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 # What a shell starts in the background ignores Ctrl-C, and so would every process under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -28,7 +28,8 @@ ROOT = TESTS.parent
 BUILD = ROOT / "build" / "matrix"
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
 MXNET, MXNET_2 = "1.9.1", "2.0.0b1"
-MXNET_2_TESTS = TESTS / "test_mxnet2.py"
+MXNET_TESTS = TESTS / "unit", TESTS / "process"
+MXNET_2_TESTS = TESTS / "slow" / "test_mxnet2.py"
 SECONDS = 7200  # The most that one row's tests may take
 
 # d2l pins versions of 2023 and MXNet asks for NumPy 1.x. Neither needs it, so their requirements go
@@ -45,18 +46,6 @@ name = "mxnet"
 requires-dist = ["graphviz", "numpy", "requests"]
 """
 
-# What says the same on every Python (texts, figures, workflows) or makes environments itself.
-ELSEWHERE = (
-    "build",
-    "colab",
-    "docs",
-    "environments",
-    "img",
-    "matrix",
-    "nbval",
-    "notebooks",
-    "workflows",
-)
 HEAD = ("Python", "NumPy", "MXNet", "passed", "failed", "skipped", "seconds")
 
 
@@ -157,8 +146,7 @@ def describe_failure(case: ElementTree.Element) -> list[str]:
 
 def environments(versions: list[str]) -> Iterator[tuple[str, str, str, list[str]]]:
     """Interpreter, NumPy, MXNet and the tests for each row; says which Pythons are not here."""
-    left_out = [f"--ignore={TESTS / f'test_{name}.py'}" for name in ELSEWHERE]
-    tests = [str(TESTS), *left_out, f"--ignore={TESTS / 'web'}"]
+    tests = [*map(str, MXNET_TESTS)]
     for version in versions:
         if (python := find_python(version)) is None:
             print(f"Python {version} is not on this machine", file=sys.stderr)

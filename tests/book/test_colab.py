@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from settings import NOTHING_SET
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 T4 = GPU(0, "Tesla T4", (7, 5))

@@ -25,7 +25,7 @@ from d2l_local import data
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = list(data.FILES)
 TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = NAMES
 NUM_TRAIN, NUM_TEST = 50, 20

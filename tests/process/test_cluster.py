@@ -13,7 +13,7 @@ from d2l_local.mxnet.cluster import Cluster, ClusterError
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 EVERYBODY = ["scheduler 0", "server 0", "worker 0", "worker 1"]
 
 # Programs that need no MXNet: the supervision does not know what it supervises.

@@ -25,7 +25,7 @@ from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(preflight.__file__).parents[1]  # The checkout, or where the wheel was installed
 
 

@@ -13,7 +13,7 @@ from book.build.notebook import code_cells, read_notebook
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def installed(module):

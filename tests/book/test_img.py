@@ -12,7 +12,7 @@ import pytest
 import yaml
 from PIL import ImageFont
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"

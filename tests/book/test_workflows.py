@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text()
 TEST = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())

@@ -29,7 +29,7 @@ import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 NOTEBOOKS = sorted((ROOT / "chapters/mxnet/en").glob("*.ipynb"))

@@ -17,7 +17,7 @@ from book.build.text import Chapter, digest, restamp
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 GOOD = """\

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SANITIZERS = ROOT / "tests" / "nbval.cfg"
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*/*/*.ipynb"))
 
