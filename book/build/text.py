@@ -28,6 +28,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from book.build.language import comments, pick, translate
@@ -128,6 +129,8 @@ class Section:
         ]
         if rest.strip():
             cells.append(new_markdown_cell(rest.strip(), id=blocks[0].id))
+        for cell in cells:
+            self.describe(cell, blocks[0])
         last, count = blocks[0].id, 0
         for block in blocks[1:]:
             if block.lang:
@@ -136,6 +139,7 @@ class Section:
             else:  # Numbered within its prose, so that a new cell renames few others
                 count += 1
                 cell = new_code_cell(translate(block.source, index), id=f"{last}_{count}")
+            self.describe(cell, block)
             tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
             if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
                 tags.append("nbval-raises-exception")
@@ -153,6 +157,26 @@ class Section:
         return new_notebook(
             cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
         )
+
+    def describe(self, cell, block: Block) -> None:
+        """Write into a cell where it comes from: what joins the frameworks' cells on one page.
+
+        `order` counts the blocks of the text, of which twins are one, so that it is the same in
+        all notebooks of a section.
+        """
+        of = [name for name in self.chapter.frameworks if name in self.frameworks]
+        only = [name for name in of if name in block.tags]
+        cell.metadata["d2l_local"] = {
+            "id": cell.id,
+            "frameworks": only or of,
+            "order": self.order[block.line],
+        }
+
+    @cached_property
+    def order(self) -> dict[int, int]:
+        """Return the place of each block by its line; twins have the same."""
+        places: dict[str | int, int] = {}
+        return {b.line: places.setdefault(b.id or b.line, len(places)) for b in self.blocks}
 
     def links(self, framework: str, lang: str) -> str:
         """Return the line that links the other languages, the other frameworks and Colab."""
@@ -213,40 +237,53 @@ class Chapter:
             raise BuildError(
                 f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
             )
-        blocks, seen = [], set()
-        for cell, line in zip(parsed.cells, parsed.metadata.source_map):
-            prose = cell.cell_type == "markdown"
-            keys = {"lang", "id", "of", "tags"} if prose else {"tags"}
-            unknown = set(cell.metadata) - keys
-            if unknown or cell.cell_type == "raw":
-                what = ", ".join(sorted(unknown)) or "raw cell"
-                raise BuildError(f"{where}:{line}: unknown key {what}")
-            strings = [value for key, value in cell.metadata.items() if key != "tags"]
-            if not all(isinstance(string, str) for string in strings):
-                raise BuildError(f"{where}:{line}: lang, id and of are strings")
-            if not cell.source.strip():
-                raise BuildError(f"{where}:{line}: an empty cell")
-            block = Block(cell.source, line, **cell.metadata)
-            if prose and not (block.lang and re.fullmatch(r"[a-z0-9-]{1,50}", block.id)):
-                raise BuildError(
-                    f'{where}:{line}: prose starts with a line like +++ {{"lang": "en", '
-                    '"id": "two-devices"}; an id has lower-case letters, digits and hyphens'
-                )
-            if prose and ((block.lang, block.id) in seen or block.id in ("title", "setup")):
-                raise BuildError(f"{where}:{line}: [{block.lang}/{block.id}] the id is taken")
-            seen.add((block.lang, block.id))
-            blocks.append(block)
+        lines = parsed.metadata.source_map
+        blocks = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
+        refuse_taken_ids(blocks, where)
         langs = list(dict.fromkeys(block.lang for block in blocks if block.lang))
-        for lang in langs:
-            first = next(block for block in blocks if block.lang in (None, lang))
-            if not (first.lang and first.source.startswith("# ")) or first.tags:
-                raise BuildError(
-                    f"{where}:{first.line}: [{lang}] must begin with a title, `# ...`, and no tags"
-                )
         if not langs:
             raise BuildError(f"{where}: no prose")
+        for lang in langs:
+            refuse_missing_title(blocks, lang, where)
         names = parsed.metadata.get("names") or []
         return Section(path, blocks, langs, list(frameworks), list(names), self)
+
+
+def read_block(cell, line: int, where: Path) -> Block:
+    """Return the block of a cell as Jupytext reads it."""
+    prose = cell.cell_type == "markdown"
+    unknown = set(cell.metadata) - ({"lang", "id", "of", "tags"} if prose else {"tags"})
+    if unknown or cell.cell_type == "raw":
+        what = ", ".join(sorted(unknown)) or "raw cell"
+        raise BuildError(f"{where}:{line}: unknown key {what}")
+    strings = [value for key, value in cell.metadata.items() if key != "tags"]
+    if not all(isinstance(string, str) for string in strings):
+        raise BuildError(f"{where}:{line}: lang, id and of are strings")
+    if not cell.source.strip():
+        raise BuildError(f"{where}:{line}: an empty cell")
+    block = Block(cell.source, line, **cell.metadata)
+    if prose and not (block.lang and re.fullmatch(r"[a-z0-9-]{1,50}", block.id)):
+        raise BuildError(
+            f'{where}:{line}: prose starts with a line like +++ {{"lang": "en", '
+            '"id": "two-devices"}; an id has lower-case letters, digits and hyphens'
+        )
+    return block
+
+
+def refuse_taken_ids(blocks: list[Block], where: Path) -> None:
+    seen = set()
+    for block in blocks:
+        if block.lang and ((block.lang, block.id) in seen or block.id in ("title", "setup")):
+            raise BuildError(f"{where}:{block.line}: [{block.lang}/{block.id}] the id is taken")
+        seen.add((block.lang, block.id))
+
+
+def refuse_missing_title(blocks: list[Block], lang: str, where: Path) -> None:
+    first = next(block for block in blocks if block.lang in (None, lang))
+    if not (first.lang and first.source.startswith("# ")) or first.tags:
+        raise BuildError(
+            f"{where}:{first.line}: [{lang}] must begin with a title, `# ...`, and no tags"
+        )
 
 
 def digest(source: str) -> str:
