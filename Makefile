@@ -1,9 +1,16 @@
 # make alone says what there is.
-FRAMEWORK ?= mxnet
-LANGUAGE  ?= en
 PYTHON    ?= python3
+LANGUAGE  ?= en
 
-VENV   := $(if $(filter mxnet,$(FRAMEWORK)),.venv,.venv-$(FRAMEWORK))
+# A row of d2l_local/frameworks.ini, the one list of frameworks.
+FRAMEWORKS := $(shell $(PYTHON) -m d2l_local.frameworks)
+FRAMEWORK  ?= $(firstword $(FRAMEWORKS))
+fact = $(shell $(PYTHON) -m d2l_local.frameworks $(1) $(2))
+ifeq ($(filter $(FRAMEWORK),$(FRAMEWORKS)),)
+$(error there is no framework $(FRAMEWORK); there is: $(FRAMEWORKS))
+endif
+
+VENV   := $(call fact,$(FRAMEWORK),venv)
 PY     := $(VENV)/bin/python
 LOCK   := requirements/$(FRAMEWORK).txt
 READY  := $(VENV)/ready-$(FRAMEWORK)
@@ -11,18 +18,10 @@ UV     := $(or $(shell command -v uv),.uv/bin/uv)
 # Sections to work on, e.g. make run SECTIONS="index hybridize"; all by default.
 CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
 
-PYTHONS_mxnet   := >=3.9,<3.14
-PYTHONS_pytorch := >=3.10,<3.14
-PYTHONS := $(PYTHONS_$(FRAMEWORK))
-
-# What tests/ has for the framework; the tests of the builder and the text run with MXNet's.
-TESTS_mxnet   := tests/unit tests/process tests/book
-TESTS_pytorch := tests/unit/test_torch.py
-BENCH_mxnet   := tests/bench.py
-BENCH_pytorch := tests/bench_torch.py
-
-INSTALL_pytorch = $(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement requirements/torch.txt
-INSTALL_FRAMEWORK = $(or $(INSTALL_$(FRAMEWORK)),@true)
+PYTHONS  = $(call fact,$(FRAMEWORK),requires_python)
+# What is pinned without hashes, because the machine decides between its builds: PyTorch for CUDA
+# where there is a driver, else for the CPU; or what PIP_FIND_LINKS offers, where it is set.
+UNLOCKED := $(call fact,$(FRAMEWORK),unlocked)
 
 # uv has its own names for three of pip's settings; a reader who set pip's means uv too.
 ifdef PIP_FIND_LINKS
@@ -47,12 +46,11 @@ help:  ## Show this list
 setup: $(READY)  ## Make .venv and install everything into it, once
 
 # The virtual environment is made with a Python that the framework runs on. The lock's hashes are
-# checked. PyTorch itself is pinned without them, because the machine decides between its builds: for
-# CUDA where there is a driver, else for the CPU; or what PIP_FIND_LINKS offers, where it is set.
-$(READY): $(LOCK) $(wildcard requirements/torch.txt) pyproject.toml | $(UV)
+# checked.
+$(READY): $(LOCK) $(UNLOCKED) pyproject.toml | $(UV)
 	test -x $(PY) || $(UV) venv --quiet --python '$(PYTHONS)' $(VENV)
 	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(PY) $(LOCK)
-	$(INSTALL_FRAMEWORK)
+	$(if $(UNLOCKED),$(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement $(UNLOCKED))
 	$(UV) pip install --quiet --no-deps --no-build-isolation --offline --python $(PY) --editable .
 	touch $@
 
@@ -64,7 +62,7 @@ run: $(READY)  ## Execute every notebook in every language; copies go to build/
 	$(PY) -m book.build run $(CHOICE)
 
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
-	$(PY) -m pytest --quiet --junitxml=build/reports/package.xml $(TESTS_$(FRAMEWORK))
+	$(PY) -m pytest --quiet --junitxml=build/reports/package.xml $(call fact,$(FRAMEWORK),tests)
 	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
 
 test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy
@@ -89,7 +87,7 @@ stamp: $(READY)  ## Confirm that the translations match, after reading them agai
 	$(PY) -m book.build stamp $(addprefix --section ,$(SECTIONS))
 
 bench: $(READY)  ## Measure the figures that the chapter promises
-	$(PY) $(BENCH_$(FRAMEWORK))
+	$(PY) $(call fact,$(FRAMEWORK),bench)
 
 WEB_PY := .venv-web/bin/python
 
@@ -121,12 +119,13 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff format .
 	$(PY) -m book.build format
 
+compile_lock = $(UV) pip compile --quiet --upgrade --universal --python-version $(1) --generate-hashes --no-emit-index-url --no-emit-find-links
+
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
-	$(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --extra mxnet --extra dev pyproject.toml --output-file requirements/mxnet.txt
-	$(UV) pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links --extra dev pyproject.toml --output-file requirements/pytorch.txt
-	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --group web --output-file requirements/web.txt
+	$(foreach name,$(FRAMEWORKS),$(call compile_lock,$(firstword $(call fact,$(name),pythons))) $(addprefix --extra ,$(call fact,$(name),lock)) pyproject.toml --output-file requirements/$(name).txt &&) true
+	$(call compile_lock,3.11) --group web --output-file requirements/web.txt
 	npm update --prefix book/web --package-lock-only
-	echo uv | $(UV) pip compile --quiet --upgrade --universal --python-version 3.9 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header - --output-file requirements/uv.txt
+	echo uv | $(call compile_lock,3.9) --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build
 	rm -rf .venv .venv-* .uv book/web/node_modules build .pytest_cache .ruff_cache

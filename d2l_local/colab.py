@@ -20,13 +20,13 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from d2l_local import frameworks
 from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
 from d2l_local.process import run
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
-FRAMEWORKS = ("mxnet", "pytorch")
 OUTDATED = ("d2l", "mxnet", "mxnet-cu112")  # What they ask for is of 2022 and 2023
 NOT_NEEDED = ("jupyter",)  # Colab is one
 PIP_SECONDS = 600
@@ -65,10 +65,10 @@ def choose(framework: str, gpus: Sequence[GPU]) -> tuple[str, str]:
 
     Raises ValueError for an unknown framework.
     """
-    if framework not in FRAMEWORKS:
-        raise ValueError(f"the framework is one of {', '.join(FRAMEWORKS)}, not {framework!r}")
+    if framework not in (table := frameworks.load()):
+        raise ValueError(f"the framework is one of {', '.join(table)}, not {framework!r}")
     if framework != "mxnet":
-        return framework, "Colab has the framework itself"
+        return table[framework].extra, "Colab has the framework itself"
     for gpu in gpus:
         if gpu.supported:
             return "cu112", f"the GPU build, for {gpu}; this takes about 2 minutes"

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from d2l_local import data
 from d2l_local.measure import timing
 
+import numpy as np
+
 
 class Shared(NamedTuple):
     """The functions and classes that `make` makes."""
@@ -55,3 +57,13 @@ def make(synchronize: Callable[[], None], convert: Callable[[Any], Any]) -> Shar
         )
 
     return Shared(Benchmark, measure, load_data_fashion_mnist)
+
+
+def checked(device: object, product: np.ndarray) -> str:
+    """The name of a device, after a look at the product of two 200x200 matrices of ones there.
+
+    Raises ArithmeticError where an element of it is not 200.
+    """
+    if not (product == 200).all():
+        raise ArithmeticError(f"the product of two matrices came out wrong on {device}")
+    return str(device)

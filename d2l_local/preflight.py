@@ -1,7 +1,7 @@
 """What of this machine matters to the chapter, and what to type next: ``python -m d2l_local``.
 
 It is for when something is amiss, so nothing is imported here that may be missing, fail or hang.
-The driver, MXNet and the data set are each asked in a process of their own, with a time limit.
+The driver, the framework and the data set are each asked in a process of their own, with a time limit.
 """
 
 from __future__ import annotations
@@ -16,17 +16,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
+from d2l_local import frameworks
 from d2l_local.machine import host, installed, nvidia
 
-if TYPE_CHECKING:
-    import numpy as np
-
-PYTHONS = (3, 9), (3, 13)  # Oldest and newest that the package is tested on
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
-PACKAGES = ("numpy", "d2l", *installed.WHEELS, "torch")
-NAMES = {"mxnet": "MXNet", "pytorch": "PyTorch"}
+FRAMEWORKS = frameworks.load()
+PACKAGES = ("numpy", "d2l", *(name for f in FRAMEWORKS.values() for name in f.distributions))
 
 
 def main(arguments: list[str] | None = None, seconds: float = SECONDS) -> int:
@@ -47,10 +43,9 @@ def examine(seconds: float = SECONDS) -> dict:
 
     A part that cannot be examined is a dictionary with an ``error``.
     """
-    # The framework that this Python is for; a Python with neither is told how to come to MXNet.
-    framework = "mxnet"
-    if installed.version("torch") and not installed.installed_builds():
-        framework = "pytorch"
+    # The framework that this Python is for: the first that it has. With none, the table's first.
+    has = [name for name, f in FRAMEWORKS.items() if any(map(installed.version, f.distributions))]
+    framework = next(iter(has), frameworks.default())
     with ThreadPoolExecutor() as pool:
         questions = ("nvidia", framework, "data")
         nvidia, answer, data = pool.map(lambda part: _ask(part, seconds), questions)
@@ -66,7 +61,7 @@ def examine(seconds: float = SECONDS) -> dict:
     if problem := next(_problems(facts), None):
         verdict, command = problem
     else:
-        verdict = f"{NAMES[framework]} computes on {', '.join(answer['devices'])}"
+        verdict = f"{FRAMEWORKS[framework].title} computes on {', '.join(answer['devices'])}"
         command = installed.read(framework)
     return {**facts, "ready": problem is None, "verdict": verdict, "command": command}
 
@@ -96,46 +91,6 @@ def _nvidia() -> dict:
     }
 
 
-def _mxnet() -> dict:
-    from d2l_local import mxnet as d2l
-    from d2l_local.mxnet.device import gpu_build, usable_gpus
-
-    import mxnet as mx
-
-    used = d2l.devices(max(2, d2l.num_gpus()))
-    ones = [mx.nd.ones((200, 200), ctx=device) for device in used]
-    products = [mx.nd.dot(x, x) for x in ones]
-    report = d2l.engine_report()
-    return {
-        "version": report["MXNet"],
-        "build": "GPU" if gpu_build() else "CPU",
-        "devices": [_checked(p.context, p.asnumpy()) for p in products],
-        "usable_gpus": [gpu.index for gpu in usable_gpus()],
-        "blas_kernel": report["BLAS kernel"],
-        "threads": int(report["threads"]),
-        "scratch_copies": int(report["scratch copies"]),
-    }
-
-
-def _pytorch() -> dict:
-    from d2l_local import torch as d2l
-
-    import torch
-
-    used = d2l.devices(max(1, d2l.num_gpus()))
-    products = [
-        torch.ones((200, 200), device=device) @ torch.ones(200, 200, device=device)
-        for device in used
-    ]
-    return {
-        "version": torch.__version__,
-        "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
-        "devices": [_checked(p.device, p.cpu().numpy()) for p in products],
-        "usable_gpus": list(range(d2l.num_gpus())),
-        "threads": torch.get_num_threads(),
-    }
-
-
 def _data() -> dict:
     from d2l_local import data
 
@@ -145,20 +100,14 @@ def _data() -> dict:
     return {"available": f"Fashion-MNIST in {' and '.join(folders)}" if folders else None}
 
 
-def _checked(device: object, product: np.ndarray) -> str:
-    """The name of a device, after a look at the product of two 200x200 matrices of ones there."""
-    if not (product == 200).all():
-        raise ArithmeticError(f"the product of two matrices came out wrong on {device}")
-    return str(device)
-
-
-QUESTIONS = {"nvidia": _nvidia, "mxnet": _mxnet, "pytorch": _pytorch, "data": _data}
+QUESTIONS = {"nvidia": _nvidia, "data": _data}
 
 
 def answer(question: str) -> None:
-    """Print the answer to one of `QUESTIONS` as the last line of the output."""
+    """Print the answer to one of `QUESTIONS`, or about a framework, as the last line."""
     try:
-        found = QUESTIONS[question]()
+        ask = QUESTIONS.get(question) or FRAMEWORKS[question].face().examine
+        found = ask()
     except Exception as error:
         # A LoadError knows what to type.
         reason = getattr(error, "reason", None) or f"{type(error).__name__}: {error}"
@@ -211,10 +160,11 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
     # As the answer has it, because asking the driver in this process could hang.
     build = facts["nvidia"].get("fitting_build", "mxnet")
     if error := framework.get("error"):
-        reason = f"{NAMES[framework['name']]} does not run: {error}"
-        if not PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
-            tried = " to ".join("{}.{}".format(*python) for python in PYTHONS)
-            reason += f". It is known to run on Python {tried}"
+        row = FRAMEWORKS[framework["name"]]
+        reason = f"{row.title} does not run: {error}"
+        oldest, newest = (tuple(map(int, python.split("."))) for python in row.pythons)
+        if not oldest <= sys.version_info[:2] <= newest:
+            reason += f". It is known to run on Python {' to '.join(row.pythons)}"
         yield reason, framework.get("command") or installed.set_up(framework["name"], build)
     if len(builds := installed.installed_builds()) > 1:
         reason = f"both {' and '.join(builds)} are installed, and each overwrote files of the other"
@@ -239,9 +189,11 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
     packages, framework = facts["packages"], facts["framework"]
     yield "Python", "{version} ({executable})".format(**facts["python"])
     yield "NumPy", packages["numpy"] or "not installed"
-    yield "MXNet", " and ".join(_builds(packages)) or "not installed"
-    if packages["torch"]:
-        yield "PyTorch", packages["torch"]
+    for name, row in FRAMEWORKS.items():
+        if has := list(_builds(row, packages)):
+            yield row.title, " and ".join(has)
+        elif name == framework["name"] or name == frameworks.default():
+            yield row.title, "not installed"
     yield "d2l", packages["d2l"] or "not installed"
     if "error" in facts["nvidia"]:
         yield "driver", f"cannot be asked: {facts['nvidia']['error']}"
@@ -257,10 +209,14 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
     yield "data set", _data_row(facts["data"])
 
 
-def _builds(packages: dict) -> Iterator[str]:
-    for name, build in zip(installed.WHEELS, ("CPU", "GPU")):
-        if packages[name]:
+def _builds(row: frameworks.Framework, packages: dict) -> Iterator[str]:
+    """Versions of what is installed of a framework; where it has two builds, which one it is."""
+    for name in row.distributions:
+        if packages[name] and len(row.distributions) > 1:
+            build = "CPU" if name == row.distributions[0] else "GPU"
             yield f"{packages[name]}, {build} build ({name})"
+        elif packages[name]:
+            yield packages[name]
 
 
 def _nvidia_rows(nvidia: dict, framework: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
@@ -288,8 +244,8 @@ def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
     """Whether the framework can use a GPU, and if not, why."""
     if gpu["index"] in framework.get("usable_gpus", ()):
         return "used"
-    if framework["name"] == "pytorch":
-        return "not used by this build of PyTorch"
+    if framework["name"] != "mxnet":
+        return f"not used by this build of {FRAMEWORKS[framework['name']].title}"
     if not gpu["supported"]:
         oldest, newest = nvidia.OLDEST_CAPABILITY, nvidia.NEWEST_CAPABILITY
         return (

@@ -24,6 +24,7 @@ import tomllib
 from pathlib import Path
 
 from book.web.merge import page, title
+from d2l_local import frameworks
 
 import jinja2
 import nbformat
@@ -63,7 +64,8 @@ class Book:
         glossary = yaml.safe_load((root / "chapters/text/glossary.yml").read_text("utf-8"))
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         self.repository = project["urls"]["Repository"].rstrip("/")
-        self.frameworks: dict[str, str] = glossary["frameworks"]
+        table = frameworks.load(root / "d2l_local/frameworks.ini")
+        self.frameworks = {name: framework.title for name, framework in table.items()}
         self.labels = yaml.safe_load((WEB / "labels.yml").read_text("utf-8"))
         found = {path.parent.name for path in root.glob("chapters/*/*/*.ipynb")}
         self.languages = {

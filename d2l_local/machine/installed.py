@@ -13,11 +13,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from d2l_local import frameworks
 from d2l_local.machine import nvidia
 
 ROOT = Path(__file__).resolve().parents[2]
 # The environments that the Makefile makes.
-VENVS = {"mxnet": ROOT / ".venv", "pytorch": ROOT / ".venv-pytorch"}
+VENVS = {name: ROOT / framework.venv for name, framework in frameworks.load().items()}
 
 # MXNet's two builds, by the names of their extras in pyproject.toml, with what each alone needs.
 BUILDS = {
@@ -25,7 +26,7 @@ BUILDS = {
     "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in nvidia.CUDA_LIBRARIES})],
 }
 
-WHEELS = ("mxnet", "mxnet-cu112")
+WHEELS = frameworks.load()["mxnet"].distributions
 
 
 class LoadError(ImportError):
@@ -72,10 +73,12 @@ def pip_install(*packages: str) -> str:
     return f"{_pip('install')} --no-deps {' '.join(map(shlex.quote, packages))}"
 
 
-def set_up(framework: str, build: str) -> str:
+def set_up(framework: str, build: str = "mxnet") -> str:
     """What to type to come to a Python in which the chapter runs; MXNet in one of `BUILDS`."""
     if not _checkout():
-        packages = [*BUILDS[build], "graphviz"] if framework == "mxnet" else ["torch"]
+        packages = [*BUILDS[build], "graphviz"]
+        if framework != "mxnet":
+            packages = [frameworks.load()[framework].distributions[0]]
         return pip_install("d2l==1.0.3", *packages)
     if _conda() and framework == "mxnet":
         return _create_environment(build)
@@ -129,7 +132,9 @@ def _pip(action: str) -> str:
 
 def _make(target: str, framework: str) -> str:
     folder = "" if Path.cwd() == ROOT else f"-C {_from_here(ROOT)} "
-    return f"make {folder}{target}" + ("" if framework == "mxnet" else f" FRAMEWORK={framework}")
+    return f"make {folder}{target}" + (
+        "" if framework == frameworks.default() else f" FRAMEWORK={framework}"
+    )
 
 
 def _from_here(path: Path) -> str:

@@ -30,6 +30,7 @@ from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
     banner,
     devices,
+    examine,
     num_cores,
     num_gpus,
     try_all_gpus,

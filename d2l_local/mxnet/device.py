@@ -19,6 +19,8 @@ from d2l_local.prepare import engine
 
 engine.load()  # Before MXNet: whoever imports this module first has a prepared process too
 
+from d2l_local import face  # noqa: E402
+
 import mxnet as mx  # noqa: E402
 
 
@@ -148,3 +150,20 @@ def require_profilable() -> None:
             f"process; d2l.devices gave out cpu({_most_cpus - 1}). Restart the kernel and use "
             f"at most {room} to record a Timeline."
         )
+
+
+def examine() -> dict:
+    """What `python -m d2l_local` says of MXNet, after a small product on each device."""
+    used = devices(max(2, num_gpus()))
+    ones = [mx.nd.ones((200, 200), ctx=device) for device in used]
+    products = [mx.nd.dot(x, x) for x in ones]
+    report = engine.report()
+    return {
+        "version": report["MXNet"],
+        "build": "GPU" if gpu_build() else "CPU",
+        "devices": [face.checked(p.context, p.asnumpy()) for p in products],
+        "usable_gpus": [gpu.index for gpu in usable_gpus()],
+        "blas_kernel": report["BLAS kernel"],
+        "threads": int(report["threads"]),
+        "scratch_copies": int(report["scratch copies"]),
+    }

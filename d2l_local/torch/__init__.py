@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
     reason = f"PyTorch is not installed in this Python, {sys.executable}"
-    raise installed.LoadError(reason, installed.set_up("pytorch", "mxnet")) from error
+    raise installed.LoadError(reason, installed.set_up("pytorch")) from error
 
 
 def _import_d2l() -> types.ModuleType:
@@ -72,6 +72,7 @@ from d2l_local.process import in_new_process  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
     devices,
+    examine,
     has_gpus,
     num_gpus,
     synchronize,

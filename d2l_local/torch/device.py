@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections import Counter
 
+from d2l_local import face
+
 import torch
 
 
@@ -76,3 +78,17 @@ def synchronize() -> None:
     if torch.cuda.is_initialized():  # Else nothing was ever sent to a GPU
         for i in range(num_gpus()):
             torch.cuda.synchronize(i)
+
+
+def examine() -> dict:
+    """What `python -m d2l_local` says of PyTorch, after a small product on each device."""
+    used = devices(max(1, num_gpus()))
+    ones = [torch.ones(200, 200, device=device) for device in used]
+    products = [x @ x for x in ones]
+    return {
+        "version": torch.__version__,
+        "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
+        "devices": [face.checked(p.device, p.cpu().numpy()) for p in products],
+        "usable_gpus": list(range(num_gpus())),
+        "threads": torch.get_num_threads(),
+    }

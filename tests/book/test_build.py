@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,6 +85,8 @@ def make(root, **texts):
     folder = root / "chapters/text"
     folder.mkdir(parents=True)
     (folder / "glossary.yml").write_bytes((ROOT / "chapters/text/glossary.yml").read_bytes())
+    (root / "d2l_local").mkdir()
+    shutil.copy(ROOT / "d2l_local/frameworks.ini", root / "d2l_local")
     (root / "pyproject.toml").write_text(
         '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'
     )

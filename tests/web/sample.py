@@ -153,6 +153,8 @@ def write_book(root: Path) -> None:
     """Write the notebooks and what the builder reads besides them."""
     (root / "chapters/text").mkdir(parents=True)
     shutil.copy(ROOT / "chapters/text/glossary.yml", root / "chapters/text")
+    (root / "d2l_local").mkdir()
+    shutil.copy(ROOT / "d2l_local/frameworks.ini", root / "d2l_local")
     shutil.copy(ROOT / "pyproject.toml", root)
     (root / "img").mkdir()
     for lang in WORDS:

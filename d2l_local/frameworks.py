@@ -1,0 +1,104 @@
+"""The frameworks of the book, as `frameworks.ini` lists them.
+
+Nothing is imported but the standard library, and the file compiles on old Pythons, since the
+Makefile asks it before anything is installed:
+
+    python -m d2l_local.frameworks pytorch tests
+"""
+
+from __future__ import annotations
+
+import configparser
+import functools
+import importlib
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import ModuleType
+
+TABLE = Path(__file__).with_name("frameworks.ini")
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A row of the table; what the fields mean stands at its top."""
+
+    name: str
+    title: str
+    module: str
+    distributions: tuple[str, ...]
+    extra: str
+    pythons: tuple[str, ...]
+    lock: tuple[str, ...]
+    tests: str
+    bench: str
+    color: str
+    unlocked: str = ""
+
+    @property
+    def venv(self) -> str:
+        """The folder of its virtual environment, which `make setup` makes."""
+        return ".venv" if self.name == default() else f".venv-{self.name}"
+
+    @property
+    def requires_python(self) -> str:
+        """Its Pythons as pip and uv write them: ``>=3.9,<3.14``."""
+        oldest, newest = self.pythons
+        major, minor = newest.split(".")
+        return f">={oldest},<{major}.{int(minor) + 1}"
+
+    def face(self) -> ModuleType:
+        """Import ``d2l_local.<module>``, what its notebooks call ``d2l``."""
+        return importlib.import_module(f"d2l_local.{self.module}")
+
+
+_LISTS = ("distributions", "pythons", "lock")
+
+
+@functools.lru_cache
+def load(table: Path = TABLE) -> dict[str, Framework]:
+    """Return the frameworks by name, in the order of the table.
+
+    Raises ValueError, naming file, framework and field, where the table lacks or misspells one.
+    """
+    parser = configparser.ConfigParser(interpolation=None)
+    with open(table, encoding="utf-8") as file:
+        parser.read_file(file)
+    known = [field.name for field in fields(Framework) if field.name != "name"]
+    found = {}
+    for name in parser.sections():
+        row = dict(parser[name])
+        unknown = sorted(set(row) - set(known))
+        missing = [field for field in known if field not in row and field != "unlocked"]
+        if unknown or missing or len(row.get("pythons", "").split()) != 2:
+            raise ValueError(
+                f"{table}, [{name}]: unknown fields: {', '.join(unknown) or 'none'}; missing: "
+                f"{', '.join(missing) or 'none'}; pythons are two, oldest and newest"
+            )
+        values = {key: tuple(row[key].split()) if key in _LISTS else row[key] for key in row}
+        found[name] = Framework(name, **values)
+    return found
+
+
+def default() -> str:
+    """The framework that is meant where none is named: the table's first."""
+    return next(iter(load()))
+
+
+def main(arguments: list[str]) -> int:
+    """Print the names of all frameworks, or one field of one of them, for the Makefile."""
+    table = load()
+    if not arguments:
+        print(*table)
+        return 0
+    name, field = arguments
+    if name not in table:
+        print(f"there is no framework {name}; there is {', '.join(table)}", file=sys.stderr)
+        return 1
+    value = getattr(table[name], field)
+    print(" ".join(value) if isinstance(value, tuple) else value)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
