@@ -1,4 +1,4 @@
-"""What the faces of all frameworks share, made from the two things in which they differ here.
+"""What the faces of all frameworks share, made from what differs between them.
 
 A face is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`.
 """
@@ -19,13 +19,17 @@ class Shared(NamedTuple):
 
     Benchmark: type[timing.Benchmark]
     measure: Callable[..., timing.Measurement]
+    has_gpus: Callable[[int], bool]
     load_data_fashion_mnist: Callable[..., tuple[data.ArrayDataLoader, data.ArrayDataLoader]]
 
 
-def make(synchronize: Callable[[], None], convert: Callable[[Any], Any]) -> Shared:
+def make(
+    synchronize: Callable[[], None], num_gpus: Callable[[], int], convert: Callable[[Any], Any]
+) -> Shared:
     """Return what a framework shares with the others.
 
-    ``synchronize()`` waits until every device is idle; ``convert(array)`` makes the framework's
+    ``synchronize()`` waits until every device is idle; ``num_gpus()`` counts the GPUs that the
+    framework can compute on, or what stands in for them; ``convert(array)`` makes the framework's
     array of a NumPy array, whose memory it may keep.
     """
 
@@ -37,6 +41,13 @@ def make(synchronize: Callable[[], None], convert: Callable[[Any], Any]) -> Shar
     def measure(fn: Callable[[], object], repeats: int = 5) -> timing.Measurement:
         """Time ``fn()`` ``repeats`` times, warmed up and up to the moment of idle devices."""
         return timing.measure(fn, repeats, synchronize=synchronize)
+
+    def has_gpus(n: int) -> bool:
+        """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
+        here = num_gpus()
+        if here < n:
+            print(f"skipped: this cell needs {n} GPU{'s' * (n > 1)}, and this machine has {here}")
+        return here >= n
 
     def load_data_fashion_mnist(
         batch_size, resize=None, *, train_size=None, test_size=None, seed=0
@@ -56,7 +67,7 @@ def make(synchronize: Callable[[], None], convert: Callable[[Any], Any]) -> Shar
             convert=convert,
         )
 
-    return Shared(Benchmark, measure, load_data_fashion_mnist)
+    return Shared(Benchmark, measure, has_gpus, load_data_fashion_mnist)
 
 
 def checked(device: object, product: np.ndarray) -> str:

@@ -1,7 +1,7 @@
 """What of this machine matters to the chapter, and what to type next: ``python -m d2l_local``.
 
 It is for when something is amiss, so nothing is imported here that may be missing, fail or hang.
-The driver, the framework and the data set are each asked in a process of their own, with a time limit.
+The driver, the framework and the data set are each asked in a process of their own, with a limit.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ other; code comes once:
 - A comment may be written once a language, in the order of the languages:
   `# Wait for it | 等待它完成`.
 
-The names of languages and frameworks, like the terms, are data: `chapters/text/glossary.yml`.
+Languages and terms are data, `chapters/text/glossary.yml`, and so are frameworks,
+`d2l_local/frameworks.ini`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from pathlib import Path
 
 from book.build.language import comments, pick, translate
 from book.build.notebook import write
+from d2l_local import frameworks
 
 import nbformat
 import yaml
@@ -187,7 +189,7 @@ class Section:
             if other != lang
         ]
         links += [
-            f"[{chapter.frameworks[other]}](../../{other}/{lang}/{file})"
+            f"[{chapter.frameworks[other].title}](../../{other}/{lang}/{file})"
             for other in self.frameworks
             if other != framework
         ]
@@ -207,7 +209,7 @@ class Chapter:
         file = root / "chapters/text/glossary.yml"
         self.glossary = yaml.safe_load(file.read_text("utf-8"))
         self.languages = self.glossary["languages"]
-        self.frameworks = self.glossary["frameworks"]
+        self.frameworks = frameworks.load(root / "d2l_local/frameworks.ini")
         project = (root / "pyproject.toml").read_text("utf-8")
         found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
         if not found:
@@ -232,8 +234,8 @@ class Chapter:
         except (MystMetadataParsingError, nbformat.ValidationError) as error:
             what = " ".join(str(error).split()[:40])
             raise BuildError(f"{where}: {what}") from None
-        frameworks = parsed.metadata.get("frameworks") or []
-        if not frameworks or set(frameworks) - set(self.frameworks):
+        named = parsed.metadata.get("frameworks") or []
+        if not named or set(named) - set(self.frameworks):
             raise BuildError(
                 f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
             )
@@ -246,7 +248,7 @@ class Chapter:
         for lang in langs:
             refuse_missing_title(blocks, lang, where)
         names = parsed.metadata.get("names") or []
-        return Section(path, blocks, langs, list(frameworks), list(names), self)
+        return Section(path, blocks, langs, list(named), list(names), self)
 
 
 def read_block(cell, line: int, where: Path) -> Block:

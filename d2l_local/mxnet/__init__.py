@@ -63,7 +63,8 @@ def _to_mxnet(array):
     return shared.as_np_ndarray() if _is_np_array() else shared
 
 
-Benchmark, measure, load_data_fashion_mnist = _face.make(mx.nd.waitall, _to_mxnet)
+synchronize = mx.nd.waitall
+Benchmark, measure, has_gpus, load_data_fashion_mnist = _face.make(synchronize, num_gpus, _to_mxnet)
 
 
 @contextlib.contextmanager

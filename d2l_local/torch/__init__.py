@@ -73,7 +73,6 @@ from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
     devices,
     examine,
-    has_gpus,
     num_gpus,
     synchronize,
     try_all_gpus,
@@ -89,4 +88,4 @@ def _to_torch(array) -> torch.Tensor:
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-Benchmark, measure, load_data_fashion_mnist = _face.make(synchronize, _to_torch)
+Benchmark, measure, has_gpus, load_data_fashion_mnist = _face.make(synchronize, num_gpus, _to_torch)

@@ -15,13 +15,6 @@ def num_gpus() -> int:
     return torch.cuda.device_count()
 
 
-def has_gpus(n: int) -> bool:
-    """Whether there are ``n`` GPUs; prints why a cell that needs them does nothing otherwise."""
-    if num_gpus() < n:
-        print(f"skipped: this cell needs {n} GPU{'s' * (n > 1)}, and this machine has {num_gpus()}")
-    return num_gpus() >= n
-
-
 def devices(n: int = 2) -> list[torch.device]:
     """``n`` devices: GPUs first, then the CPU, again and again if need be.
 
