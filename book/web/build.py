@@ -188,7 +188,7 @@ def timelines(notebook) -> None:
         for output in cell.outputs:
             outputs.append(output)
             data = output.get("metadata", {}).get("d2l_local")
-            if data:
+            if data and "charts" in data:
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
                 script = f'<script type="application/json" class="timeline">{text}</script>'
                 script = script.replace("</", "<\\/").replace("<\\/script>", "</script>")

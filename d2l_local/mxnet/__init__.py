@@ -26,6 +26,7 @@ _d2l.d2l = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import face as _face  # noqa: E402
+from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
     banner,
