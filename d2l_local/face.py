@@ -6,12 +6,84 @@ A face is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
 from d2l_local.measure import timing
 
 import numpy as np
+
+
+class Face(Protocol):
+    """What every face has, on top of all that d2l's module for the framework has.
+
+    This is the contract that a new framework's module fulfils; ``tests/contract.py`` holds it to
+    names, parameters and behavior. Devices and arrays are the framework's own. A face may take
+    further arguments, as long as they have defaults.
+    """
+
+    Timeline: type
+    """Records what every device does: `d2l_local.measure.timeline.Timeline`."""
+
+    Benchmark: type
+    """``with d2l.Benchmark("description"):`` prints ``description: 0.1234 sec``."""
+
+    @staticmethod
+    def devices(n: int = 2) -> list:
+        """``n`` devices, GPUs first. ValueError unless ``n`` is a positive integer."""
+
+    @staticmethod
+    def try_gpu(i: int = 0) -> Any:
+        """The ``i``-th of `devices`. ValueError unless ``i`` is 0, 1, 2, …"""
+
+    @staticmethod
+    def try_all_gpus() -> list:
+        """All GPUs, or two devices if there are fewer than two: never an empty list."""
+
+    @staticmethod
+    def num_gpus() -> int:
+        """How many GPUs the framework can compute on, or what stands in for them."""
+
+    @staticmethod
+    def num_cores() -> int:
+        """How many CPU cores the process may run on."""
+
+    @staticmethod
+    def has_gpus(n: int) -> bool:
+        """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
+
+    @staticmethod
+    def banner(used: list) -> None:
+        """Print which devices a notebook uses, in a line that begins with ``devices: ``."""
+
+    @staticmethod
+    def examine() -> dict:
+        """``version``, ``build``, ``devices`` (names), ``usable_gpus`` (indices), ``threads``."""
+
+    @staticmethod
+    def synchronize() -> None:
+        """Wait until every device is idle."""
+
+    @staticmethod
+    def measure(fn: Callable[[], object], repeats: int = 5) -> timing.Measurement:
+        """Time ``fn()`` up to the moment of idle devices. ValueError unless ``repeats`` >= 1."""
+
+    @staticmethod
+    def in_new_process(
+        fn: Callable[[], object], seconds: float = 120, **environment: object
+    ) -> Any:
+        """What ``fn()`` returns in a Python process of its own."""
+
+    @staticmethod
+    def load_data_fashion_mnist(
+        batch_size: int,
+        resize: Any = None,
+        *,
+        train_size: int | None = None,
+        test_size: int | None = None,
+        seed: int = 0,
+    ) -> tuple[data.ArrayDataLoader, data.ArrayDataLoader]:
+        """Training and test images of Fashion-MNIST as iterators over minibatches."""
 
 
 class Shared(NamedTuple):

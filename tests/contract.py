@@ -1,0 +1,92 @@
+"""What a face must do to be one, asked of any: see `d2l_local.face.Face`."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+
+from d2l_local import face
+from d2l_local.measure import timing
+from d2l_local.measure.timeline import Timeline
+
+import numpy as np
+import pytest
+
+NAMES = [name for name in (*vars(face.Face), *face.Face.__annotations__) if name[0] != "_"]
+
+
+def differences(d2l) -> list[str]:
+    """Names that a face lacks, and functions that cannot be called as the contract says."""
+    found = [f"{name} is missing" for name in NAMES if not hasattr(d2l, name)]
+    for name, promised in vars(face.Face).items():
+        if isinstance(promised, staticmethod) and hasattr(d2l, name):
+            asked = list(inspect.signature(promised.__func__).parameters.values())
+            has = list(inspect.signature(getattr(d2l, name)).parameters.values())
+            same = [(p.name, p.kind, p.default) for p in asked] == [
+                (p.name, p.kind, p.default) for p in has[: len(asked)]
+            ]
+            if not same or any(p.default is p.empty for p in has[len(asked) :]):
+                found.append(f"{name}{inspect.signature(getattr(d2l, name))} takes other arguments")
+    return found
+
+
+def printed(function, *args) -> tuple[object, str]:
+    """Return what a function returns and what it prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        result = function(*args)
+    return result, out.getvalue()
+
+
+def keep(d2l) -> None:
+    """Fail with an AssertionError where a face breaks its promises."""
+    assert differences(d2l) == []
+
+    assert [len(d2l.devices(n)) for n in (1, 2)] == [1, 2] and len(d2l.try_all_gpus()) >= 2
+    for wrong in (0, -1, 1.5, True, "2", None):
+        with pytest.raises(ValueError, match="positive integer") as caught:
+            d2l.devices(wrong)
+        assert repr(wrong) in str(caught.value)
+    assert d2l.try_gpu(1) == d2l.devices(2)[1]
+    for wrong in (-1, 0.5, True):
+        with pytest.raises(ValueError, match="0, 1, 2") as caught:
+            d2l.try_gpu(wrong)
+        assert repr(wrong) in str(caught.value)
+
+    gpus = d2l.num_gpus()
+    assert printed(d2l.has_gpus, gpus) == (True, "")
+    plural = "s" if gpus else ""
+    said = f"skipped: this cell needs {gpus + 1} GPU{plural}, and this machine has {gpus}\n"
+    assert printed(d2l.has_gpus, gpus + 1) == (False, said)
+    assert d2l.num_cores() > 0 and printed(d2l.banner, d2l.devices(2))[1].startswith("devices: ")
+
+    facts = d2l.examine()
+    assert {"version", "build", "devices", "usable_gpus", "threads"} <= set(facts)
+    assert facts["devices"] and all(isinstance(name, str) for name in facts["devices"])
+
+    calls: list[int] = []
+    result = d2l.measure(lambda: calls.append(1), 3)
+    assert isinstance(result, timing.Measurement) and len(result.samples) == 3 and len(calls) == 4
+    with pytest.raises(ValueError, match="repeats must be a positive integer, not 0"):
+        d2l.measure(lambda: None, 0)
+
+    def block():
+        with d2l.Benchmark("two") as benchmark:
+            d2l.synchronize()
+        return benchmark
+
+    benchmark, text = printed(block)
+    assert (
+        issubclass(d2l.Benchmark, timing.Benchmark)
+        and text == f"two: {benchmark.seconds:.4f} sec\n"
+    )
+
+    assert issubclass(d2l.Timeline, Timeline)
+    with d2l.Timeline() as timeline:
+        pass
+    assert timeline.lanes == {} and list(d2l.Timeline({"cpu/0": [("x", 0, 1)]}).lanes) == ["cpu/0"]
+
+    train, _ = printed(d2l.load_data_fashion_mnist, 4, None)[0]
+    X, y = next(iter(train))
+    assert tuple(X.shape) == (4, 1, 28, 28) and tuple(y.shape) == (4,)
+    assert np.asarray(X.asnumpy() if hasattr(X, "asnumpy") else X).dtype == np.float32

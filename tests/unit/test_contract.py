@@ -1,0 +1,37 @@
+"""Every framework's face that can be imported here keeps the contract."""
+
+from __future__ import annotations
+
+from d2l_local import frameworks
+from d2l_local.machine import installed
+
+import contract
+import pytest
+import small_data
+
+TABLE = frameworks.load()
+HERE = [name for name, f in TABLE.items() if any(map(installed.version, f.distributions))]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_the_face_keeps_the_contract(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("D2L_DATA", str(small_data.write(tmp_path, 8, 4)))
+    contract.keep(TABLE[name].face())
+
+
+def test_a_face_without_a_name_or_with_another_argument_breaks_it():
+    d2l = TABLE[HERE[0]].face()
+
+    class Broken:
+        devices = staticmethod(lambda number=2: [])
+        measure = staticmethod(lambda fn, repeats=5, more=None: None)  # As it may be
+        banner = staticmethod(lambda used, more: None)
+
+    for name in contract.NAMES:
+        if name not in vars(Broken) and name != "num_gpus":
+            setattr(Broken, name, getattr(d2l, name))
+    assert contract.differences(Broken) == [
+        "num_gpus is missing",
+        "devices(number=2) takes other arguments",
+        "banner(used, more) takes other arguments",
+    ]
