@@ -1,0 +1,145 @@
+"""The floors of the house: every import points down, and every module can be imported first."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Which room stands on which: a module imports from its own room and from the floors below. Rooms
+# of one floor do not know each other, so that MXNet's and PyTorch's load nothing of one another.
+FLOORS = (
+    ("d2l_local.arguments", "d2l_local.frameworks", "d2l_local.language", "d2l_local.member"),
+    ("d2l_local.machine", "d2l_local.processes", "d2l_local.process"),
+    ("d2l_local.measure", "d2l_local.data"),
+    ("d2l_local.prepare",),
+    ("d2l_local.face", "d2l_local.exercise"),
+    ("d2l_local.mxnet", "d2l_local.torch"),
+    ("d2l_local.preflight", "d2l_local.colab", "d2l_local.drafts"),
+    ("d2l_local.__main__",),
+)
+# What makes the book needs neither framework: kernels execute the notebooks, in other processes.
+BOOK = {
+    "book.build": (),
+    "book.figures": (),
+    "book.web": (),
+    "book.nbval": ("book.build",),
+}
+BOOK_STANDS_ON = FLOORS[:2]
+EXCEPTIONS = {
+    ("book.figures.timeline", "d2l_local.mxnet"): "a program that measures the README's picture",
+}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {
+    name_of(path): path
+    for folder in ("d2l_local", "book")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if "node_modules" not in path.parts
+}
+OURS = {name for name in MODULES if name.startswith("d2l_local") and "__main__" not in name}
+
+
+def imports(name: str) -> Iterator[str]:
+    """Yield the modules of the house that a module imports, also within its functions."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name}, line {node.lineno}: a relative import"
+            # `from room import module` names a module, `from module import name` does not.
+            longer = [f"{node.module}.{alias.name}" for alias in node.names]
+            named = [long if long in MODULES else node.module for long in longer]
+        else:
+            continue
+        yield from (module for module in named if module in MODULES)
+
+
+def room(module: str) -> str:
+    """The room that a module is in: the package or module that the tables name."""
+    for known in itertools.chain(*FLOORS, BOOK):
+        if module == known or module.startswith(f"{known}."):
+            return known
+    pytest.fail(f"{module} is in no room: give it a floor in {Path(__file__).name}")
+
+
+def may_be_imported_from(here: str) -> set[str]:
+    """The rooms that modules in the room ``here`` may import from."""
+    if here in BOOK:
+        return {here, *BOOK[here], *itertools.chain(*BOOK_STANDS_ON)}
+    [floor] = [i for i, rooms in enumerate(FLOORS) if here in rooms]
+    return {here, *itertools.chain(*FLOORS[:floor])}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES.keys() - {"d2l_local", "book"}))
+def test_imports_point_down(name):
+    allowed = may_be_imported_from(room(name))
+    found = {module for module in imports(name) if module not in ("d2l_local", "book")}
+    wrong = {m for m in found if room(m) not in allowed and (name, m) not in EXCEPTIONS}
+    assert not wrong, f"{name} imports {sorted(wrong)}, and may import from {sorted(allowed)}"
+
+
+def test_exceptions_are_needed():
+    for name, module in EXCEPTIONS:
+        assert module in imports(name)
+
+
+def python(code: str) -> subprocess.CompletedProcess:
+    """Run code in a new process, which finds the modules where this one does."""
+    path = f"import sys; sys.path[:0] = {sys.path!r}\n"
+    return subprocess.run(
+        [sys.executable, "-c", path + code], capture_output=True, text=True, timeout=200
+    )
+
+
+NEEDS = {"d2l_local.mxnet": "mxnet", "d2l_local.drafts": "mxnet", "d2l_local.torch": "torch"}
+CURE = {
+    "mxnet": f"MXNet is not installed in this Python, {sys.executable}. Type: ",
+    "torch": f"PyTorch is not installed in this Python, {sys.executable}. Type: ",
+}
+
+
+def firsts() -> Iterator[list[str]]:
+    """Yield lists of modules, each to be imported in a new process.
+
+    A face's modules are one list: whichever is asked for, Python imports the whole face before it.
+    """
+    for name in sorted(OURS):
+        if name in ("d2l_local.mxnet", "d2l_local.torch"):
+            yield [name, *(other for other in sorted(OURS) if other.startswith(f"{name}."))]
+        elif not name.startswith(("d2l_local.mxnet.", "d2l_local.torch.")):
+            yield [name]
+
+
+@pytest.mark.parametrize("names", list(firsts()), ids=lambda names: names[0])
+def test_every_module_can_be_imported_first(names):
+    """Or says what is missing, and what to type, where its framework is not installed."""
+    done = python(f"import {', '.join(names)}")
+    framework = NEEDS.get(names[0])
+    if framework is None or importlib.util.find_spec(framework):
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    else:
+        assert done.returncode == 1
+        assert CURE[framework] in done.stderr.splitlines()[-1]
+
+
+def test_pytorch_s_face_loads_nothing_of_mxnet_s():
+    pytest.importorskip("torch")
+    done = python("import d2l_local.torch, sys; print(*sys.modules, sep='\\n')")
+    loaded = done.stdout.split()
+    assert "d2l_local.torch.device" in loaded
+    foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare")
+    assert [m for m in loaded if any(m == f or m.startswith(f"{f}.") for f in foreign)] == []
