@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from d2l_local.arguments import positive_integer
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -43,8 +45,7 @@ def measure(
     ``synchronize`` waits until every device is idle; it is called before the clock starts and
     before it stops. Raises ValueError for fewer than one repeat, and whatever ``fn`` raises.
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ValueError(f"repeats must be a positive integer, not {repeats!r}")
+    positive_integer("repeats", repeats)
     fn()
     samples = []
     for _ in range(repeats):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import os
 import warnings
 
+from d2l_local.arguments import index_of_device, positive_integer
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.nvidia import GPU, installed_gpus
 from d2l_local.prepare import engine
@@ -56,7 +56,7 @@ def devices(n: int = 2) -> list[mx.Context]:
     ValueError unless ``n`` is a positive integer, and RuntimeError if two CPU devices would
     deadlock in this process (see `engine.require_parallel_cpus`).
     """
-    n = positive_integer(n)
+    n = positive_integer("the number of devices", n)
     first = gpu_contexts()
     others = (cpu for cpu in map(mx.cpu, itertools.count()) if cpu not in first)
     used = list(itertools.islice(itertools.chain(first, others), n))
@@ -79,24 +79,12 @@ def prepare_cpus(used: list[mx.Context]) -> None:
         )
 
 
-def positive_integer(n: object) -> int:
-    try:
-        number = operator.index(n)
-    except TypeError:
-        number = 0
-    if isinstance(n, bool) or number < 1:
-        raise ValueError(f"the number of devices must be a positive integer, not {n!r}")
-    return number
-
-
 def try_gpu(i: int = 0) -> mx.Context:
     """The ``i``-th of `devices`: a GPU, or a CPU context that no smaller ``i`` has.
 
     d2l gives ``cpu(0)`` for every ``i``, and two shards of a batch on one device then fail.
     """
-    if isinstance(i, bool) or not hasattr(i, "__index__") or operator.index(i) < 0:
-        raise ValueError(f"the index of a device must be 0, 1, 2, …, not {i!r}")
-    return devices(operator.index(i) + 1)[-1]
+    return devices(index_of_device(i) + 1)[-1]
 
 
 def try_all_gpus() -> list[mx.Context]:

@@ -15,6 +15,7 @@ import functools
 import operator
 import sys
 
+from d2l_local.arguments import positive_integer
 from d2l_local.mxnet import device
 from d2l_local.prepare import engine
 
@@ -63,7 +64,7 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
     ValueError, RuntimeError and warning: as `d2l.devices`. Afterwards ``mx.gpu(n)`` raises
     MXNetError, as using a third GPU does on a machine with two.
     """
-    n = device.positive_integer(n)
+    n = positive_integer("the number of devices", n)
     _install([])
     gpus = device.gpu_contexts()
     cpus = [mx.cpu(1 + i) for i in range(n - len(gpus))]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 
 from d2l_local import face
+from d2l_local.arguments import index_of_device, positive_integer
 
 import torch
 
@@ -22,21 +22,14 @@ def devices(n: int = 2) -> list[torch.device]:
     of the work take turns, and ``.to`` does not copy between them. Raises ValueError unless ``n``
     is a positive integer.
     """
-    try:
-        number = operator.index(n)
-    except TypeError:
-        number = 0
-    if isinstance(n, bool) or number < 1:
-        raise ValueError(f"the number of devices must be a positive integer, not {n!r}")
+    number = positive_integer("the number of devices", n)
     gpus = [torch.device("cuda", i) for i in range(min(number, num_gpus()))]
     return gpus + [torch.device("cpu")] * (number - len(gpus))
 
 
 def try_gpu(i: int = 0) -> torch.device:
     """The ``i``-th of `devices`: GPU ``i``, or the CPU if there are fewer GPUs."""
-    if isinstance(i, bool) or not hasattr(i, "__index__") or operator.index(i) < 0:
-        raise ValueError(f"the index of a device must be 0, 1, 2, …, not {i!r}")
-    return devices(operator.index(i) + 1)[-1]
+    return devices(index_of_device(i) + 1)[-1]
 
 
 def try_all_gpus() -> list[torch.device]:

@@ -1,0 +1,28 @@
+"""What arguments must be, said once: the value is returned, or a ValueError says what it was."""
+
+from __future__ import annotations
+
+import operator
+
+
+def integer(value: object) -> int | None:
+    """An integer of any type as an int; None for all else, such as True, 256.0 and "256"."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    return operator.index(value)
+
+
+def positive_integer(name: str, value: object) -> int:
+    """``value`` as an int. ValueError, with ``name`` and the value, unless it is 1, 2, 3, …"""
+    number = integer(value)
+    if number is None or number < 1:
+        raise ValueError(f"{name} must be a positive integer, not {value!r}")
+    return number
+
+
+def index_of_device(value: object) -> int:
+    """``value`` as an int. ValueError, with the value, unless it is 0, 1, 2, …"""
+    number = integer(value)
+    if number is None or number < 0:
+        raise ValueError(f"the index of a device must be 0, 1, 2, …, not {value!r}")
+    return number

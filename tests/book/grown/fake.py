@@ -1,0 +1,70 @@
+"""A framework that computes at once, with NumPy: d2l_local/fake/__init__.py of a grown tree."""
+
+from __future__ import annotations
+
+import time
+
+from d2l_local import face
+from d2l_local.arguments import index_of_device, positive_integer
+from d2l_local.machine.host import num_cores  # noqa: F401
+from d2l_local.measure import timeline
+from d2l_local.process import in_new_process  # noqa: F401
+
+import numpy as np
+
+plain = np.dot
+
+
+def num_gpus() -> int:
+    return 0
+
+
+def devices(n: int = 2) -> list[str]:
+    return [f"fake({i})" for i in range(positive_integer("the number of devices", n))]
+
+
+def try_gpu(i: int = 0) -> str:
+    return devices(index_of_device(i) + 1)[-1]
+
+
+def try_all_gpus() -> list[str]:
+    return devices(2)
+
+
+def banner(used: list[str]) -> None:
+    print(f"devices: {', '.join(used)} (fake)")
+
+
+def examine() -> dict:
+    ones = np.ones((200, 200))
+    names = [face.checked(device, plain(ones, ones)) for device in devices()]
+    return {"version": "1", "build": "CPU", "devices": names, "usable_gpus": [], "threads": 1}
+
+
+def synchronize() -> None:
+    pass
+
+
+class Timeline(timeline.Timeline):
+    """Records the products that `dot` makes."""
+
+    events: list = []
+
+    def _start(self):
+        self.events.clear()
+
+    def _wait(self):
+        pass
+
+    def _stop(self):
+        return list(self.events)
+
+
+def dot(x, y):
+    start = time.perf_counter()
+    result = plain(x, y)
+    Timeline.events.append(("fake/0", "dot", start, time.perf_counter()))
+    return result
+
+
+Benchmark, measure, has_gpus, load_data_fashion_mnist = face.make(synchronize, num_gpus, np.asarray)

@@ -1,0 +1,118 @@
+"""One more framework and one more language are data: this is how CONTRIBUTING adds them.
+
+A copy of the tree gets a row of the table of frameworks, a module that keeps the contract, and a
+section in English and Japanese, a language that no other section has.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GROWN = Path(__file__).parent / "grown"
+WEB_PYTHON = ROOT / ".venv-web/bin/python"
+SITE_READY = WEB_PYTHON.exists() and (ROOT / "book/web/node_modules").is_dir()
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """Return the tree with a third framework and a third language, and what was built of them."""
+    root = tmp_path_factory.mktemp("grown") / "tree"
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv*", ".uv", "/build", "node_modules", "__pycache__", ".*_cache"
+    )
+    shutil.copytree(ROOT, root, ignore=ignored)
+    with open(root / "d2l_local/frameworks.ini", "a", encoding="utf-8") as table:
+        table.write((GROWN / "frameworks.ini").read_text(encoding="utf-8"))
+    (root / "d2l_local/fake").mkdir()
+    shutil.copy(GROWN / "fake.py", root / "d2l_local/fake/__init__.py")
+    shutil.copy(GROWN / "tiny.md", root / "chapters/text/tiny.md")
+    (root / "requirements/fake.txt").touch()  # Which `make lock` compiles
+    run(root, "-m", "book.build", "stamp")
+    run(root, "-m", "book.build", "build", "--section", "tiny")
+    return root
+
+
+def run(root, *arguments, python=sys.executable):
+    """Run Python in the tree and return what it prints; fail with that where it fails."""
+    done = subprocess.run(
+        [python, *arguments],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_is_built_in_its_languages_and_checked(grown):
+    made = {str(p.relative_to(grown / "chapters")) for p in grown.glob("chapters/fake/*/*.ipynb")}
+    assert made == {"fake/en/tiny.ipynb", "fake/ja/tiny.ipynb"}
+    japanese = (grown / "chapters/fake/ja/tiny.ipynb").read_text(encoding="utf-8")
+    assert "小さな節" in japanese and "100.0" in japanese
+    run(grown, "-m", "book.build", "check")
+
+
+def test_its_notebooks_run_and_pass_as_tests(grown):
+    table = run(grown, "-m", "book.build", "run", "--framework", "fake")
+    assert len(re.findall(r"^fake/tiny +(?:en|ja) +fake\(0\), fake\(1\).* ok$", table, re.M)) == 2
+    options = ["-q", "-p", "no:cacheprovider", "-p", "book.nbval", "--nbval"]
+    said = run(grown, "-m", "pytest", *options, "chapters/fake")
+    assert re.search(r"^\d+ passed", said, re.M) and "failed" not in said
+
+
+def test_it_keeps_the_contract(grown):
+    path = [str(ROOT / "tests"), str(ROOT / "tests/unit")]
+    run(
+        grown,
+        "-c",
+        f"import sys; sys.path[:0] = {path!r}\n"
+        "import os, pathlib, tempfile, contract, small_data\n"
+        "os.environ['D2L_DATA'] = tempfile.mkdtemp()\n"
+        "small_data.write(pathlib.Path(os.environ['D2L_DATA']), 8, 4)\n"
+        "from d2l_local import frameworks\n"
+        "contract.keep(frameworks.load()['fake'].face())\n",
+    )
+
+
+def test_make_and_the_preflight_check_know_it(grown):
+    assert run(grown, "-m", "d2l_local.frameworks").split()[-1] == "fake"
+    done = subprocess.run(
+        ["make", "--dry-run", "test", "FRAMEWORK=fake"],
+        cwd=grown,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ".venv-fake/bin/python -m pytest --quiet" in done.stdout, done.stderr
+    assert "requirements/fake.txt" in done.stdout and "chapters/fake" in done.stdout
+    assert "Fakeflow" in run(
+        grown, "-c", "from d2l_local import preflight as p; print(p.table(p.examine()))"
+    )
+
+
+@pytest.mark.skipif(not SITE_READY, reason="the web book's tools are not set up: make setup-web")
+def test_the_web_book_shows_it_without_a_dead_link(grown, tmp_path):
+    (grown / "book/web/node_modules").symlink_to(ROOT / "book/web/node_modules")
+    out = tmp_path / "html"
+    run(grown, "-m", "book.web", "--out", str(out), python=str(WEB_PYTHON))
+    assert "小さな節" in (out / "ja/tiny.html").read_text(encoding="utf-8")
+    assert "Fakeflow" in (out / "en/tiny.html").read_text(encoding="utf-8")
+    dead = []
+    for page in out.rglob("*.html"):
+        for link in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8")):
+            if not re.match(r"\w+:|//", link) and not (page.parent / unquote(link)).exists():
+                dead.append(f"{page.relative_to(out)}: {link}")
+    assert dead == []
