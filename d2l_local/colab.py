@@ -22,7 +22,7 @@ from pathlib import Path
 
 from d2l_local import frameworks
 from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
-from d2l_local.process import run
+from d2l_local.processes import run
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version

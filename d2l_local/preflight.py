@@ -11,13 +11,11 @@ import contextlib
 import json
 import os
 import platform
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from d2l_local import frameworks
+from d2l_local import frameworks, processes
 from d2l_local.machine import host, installed, nvidia
 
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
@@ -122,33 +120,15 @@ def _ask(question: str, seconds: float) -> dict:
     code = (
         f"import os; from d2l_local import preflight; preflight.answer({question!r}); os._exit(0)"
     )
-    # Not d2l_local.process, which needs a package that may be missing.
-    with subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # So that its own children can be ended with it
-    ) as process:
-        try:
-            output, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return {"error": f"no answer within {seconds:g} seconds"}
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    try:
+        done = processes.completed([sys.executable, "-c", code], seconds, question)
+    except TimeoutError:
+        return {"error": f"no answer within {seconds:g} seconds"}
     with contextlib.suppress(IndexError, ValueError):  # It ended without an answer
-        if process.returncode == 0:
-            return json.loads(output.splitlines()[-1])
-    return {"error": _last_words(process.returncode, errors)}
-
-
-def _last_words(code: int, errors: str) -> str:
-    ended = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    last = errors.strip().splitlines()[-1:] or ["it said nothing"]
-    return f"its process ended with {ended}: {last[0].strip()}"
+        if done.returncode == 0:
+            return json.loads(done.stdout.splitlines()[-1])
+    last = processes.last_lines(done.stderr).splitlines()[-1:] or ["it said nothing"]
+    return {"error": f"its process {processes.how_it_ended(done.returncode)}: {last[0].strip()}"}
 
 
 # --- The verdict ----------------------------------------------------------------------------------

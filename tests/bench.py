@@ -23,7 +23,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from d2l_local import process
+from d2l_local import processes
 
 from settings import NOTHING_SET
 
@@ -359,9 +359,9 @@ WORKERS = [
 
 
 def isolated(worker, prepared: str = "ours", **environment) -> dict:
-    """Result of a worker in a new process; raises what `d2l_local.process.run` raises."""
+    """Result of a worker in a new process; raises what `d2l_local.processes.run` raises."""
     command = [sys.executable, __file__, "--worker", worker.__name__, prepared]
-    output = process.run(command, SECONDS, worker.__name__, **{**NOTHING_SET, **environment})
+    output = processes.run(command, SECONDS, worker.__name__, **{**NOTHING_SET, **environment})
     return json.loads(output.splitlines()[-1])
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from d2l_local import process
+from d2l_local import processes
 
 from settings import NOTHING_SET
 
@@ -121,7 +121,7 @@ def run_tests(python: Path, report: Path, options: list[str]) -> Outcome:
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", *options]
     start, problem = time.monotonic(), ""
     try:
-        process.run([*map(str, command)], SECONDS, "pytest", **NOTHING_SET)
+        processes.run([*map(str, command)], SECONDS, "pytest", **NOTHING_SET)
     except (RuntimeError, TimeoutError) as error:
         problem = str(error)
     seconds = time.monotonic() - start

@@ -55,7 +55,7 @@ from d2l_local.mxnet.training import (  # noqa: E402, F401
     train_recsys_rating,
 )
 from d2l_local.prepare.engine import report as engine_report  # noqa: E402, F401
-from d2l_local.process import in_new_process  # noqa: E402, F401
+from d2l_local.processes import in_new_process  # noqa: E402, F401
 
 
 def _to_mxnet(array):

@@ -69,7 +69,7 @@ _d2l.d2l = sys.modules[__name__]
 from d2l_local import face as _face  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
-from d2l_local.process import in_new_process  # noqa: E402, F401
+from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
     devices,

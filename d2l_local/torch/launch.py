@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from d2l_local import process
+from d2l_local import processes
 from d2l_local.machine.host import num_cores
 
 # torchrun gives each process a session of its own: one that is killed would leave them behind.
@@ -100,7 +100,7 @@ def torchrun(
         environment = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
         if sys.platform == "linux":  # Else Gloo looks up the host's name, which needs a network
             environment["GLOO_SOCKET_IFNAME"] = "lo"
-        print(process.run(command, seconds, fn.__name__, **environment), end="")
+        print(processes.run(command, seconds, fn.__name__, **environment), end="")
         results = [Path(folder, f"{rank}.json") for rank in range(num_processes)]
         return [json.loads(path.read_text(encoding="utf-8")) for path in results]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from d2l_local.machine import installed, nvidia
 from d2l_local.prepare import engine
-from d2l_local.process import in_new_process
+from d2l_local.processes import in_new_process
 
 import pytest
 from settings import NOTHING_SET

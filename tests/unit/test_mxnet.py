@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from d2l_local.process import in_new_process
+from d2l_local.processes import in_new_process
 
 import pytest
 import small_data
@@ -96,7 +96,7 @@ def test_names_of_ours_and_of_d2l(result):
         "try_all_gpus": "d2l_local.mxnet.device",
         "try_gpu": "d2l_local.mxnet.device",
         "engine_report": "d2l_local.prepare.engine",
-        "in_new_process": "d2l_local.process",
+        "in_new_process": "d2l_local.processes",
         "Residual": "d2l_local.mxnet.resnet",
         "stand_in_for_gpus": "d2l_local.mxnet.stand_in",
         "Accumulator": "d2l_local.mxnet.training",

@@ -8,7 +8,7 @@ import types
 from d2l_local import mxnet as d2l
 from d2l_local.mxnet import device, stand_in
 from d2l_local.prepare import engine
-from d2l_local.process import in_new_process
+from d2l_local.processes import in_new_process
 
 import pytest
 

@@ -9,7 +9,7 @@ import warnings
 
 from d2l_local.measure.drawn import COMPUTE_STYLE, COPY_STYLE, MAX_SPANS
 from d2l_local.measure.timeline import Span, Timeline
-from d2l_local.process import in_new_process
+from d2l_local.processes import in_new_process
 
 import pytest
 from settings import NOTHING_SET
