@@ -5,8 +5,11 @@ module starts the processes, watches them and ends them. What it took to do so r
 
 * A worker that waits for a dead one waits for ever, and so do server and scheduler: nothing in
   the job itself ends it. So the first process that fails ends the job.
-* Nobody may be left when the program that started the job goes away, even by SIGKILL. Each process
-  therefore holds the end of a pipe from it, and ends with its process group when the pipe closes.
+* Nobody may be left when the program that started the job goes away, even by SIGKILL, which is
+  what `d2l_local.processes.Guarded` sees to.
+* A server restores the optimizer with `pickle`, and so runs what anybody sends who can reach its
+  port, as every user of this machine can. Workers sign it with a key that only the job has
+  (`d2l_local.mxnet.member`). Others can still disturb the job: MXNet asks for no password.
 * The scheduler numbers workers and servers in the order of their ports if they share one host.
   The ports are chosen in advance, so "worker 1" here is the worker whose ``kv.rank`` is 1.
 * Scheduler and servers never get past ``import mxnet``, three quarters of which is scikit-learn,
@@ -19,19 +22,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-import runpy
-import signal
+import secrets
 import socket
 import subprocess
 import sys
-import tempfile
-import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+from d2l_local import processes
+from d2l_local.mxnet import member
 
 HOST = "127.0.0.1"
 POLL_SECONDS = 0.05
-LAST_LINES = 15
 # Lets glibc fill memory that it hands out with zeros (it inverts the 255). The small blocks that it
 # recycles for each thread would be left out.
 ZEROED_MEMORY = "glibc.malloc.perturb=255:glibc.malloc.tcache_count=0"
@@ -47,15 +50,13 @@ class ClusterError(RuntimeError):
     def __init__(self, role: str, rank: int, code: int, waiting: list[str], output: str):
         self.role, self.rank, self.code, self.waiting = role, rank, code, waiting
         message = f"{role} {rank} {self.reason}; ended with it: {', '.join(waiting) or 'none'}"
-        last = "\n".join(output.strip().splitlines()[-LAST_LINES:])
+        last = processes.last_lines(output)
         super().__init__(message + (f". Its last lines:\n{last}" if last else ""))
 
     @property
     def reason(self) -> str:
         """How the process ended, in words."""
-        if self.code < 0:
-            return f"was killed by {signal.Signals(-self.code).name}"
-        return f"failed with exit code {self.code}"
+        return processes.how_it_ended(self.code)
 
 
 def free_ports(n: int, host: str = HOST) -> list[int]:
@@ -111,19 +112,20 @@ class Cluster:
         for name, value in (("num_workers", num_workers), ("num_servers", num_servers)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
-        if not seconds > 0:
-            raise ValueError(f"seconds must be positive, not {seconds!r}")
+        processes.check_seconds(seconds)
         self.command = [os.fspath(program), *map(str, args)]
         self.num_workers, self.num_servers, self.seconds = num_workers, num_servers, seconds
         self.environment = environment
         self.processes: dict[tuple[str, int], subprocess.Popen] = {}
         self._outputs: dict[tuple[str, int], str] = {}
-        self._folder: tempfile.TemporaryDirectory | None = None
+        self._guarded = processes.Guarded()
+        self._block = contextlib.ExitStack()  # What ends with the block
+        self._state = "not started"
 
     def __enter__(self) -> Cluster:
-        if self._folder is not None or self.processes:
+        if self._state != "not started":
             raise RuntimeError("this job has been started already; make a new Cluster")
-        self._folder = tempfile.TemporaryDirectory(prefix="d2l-cluster-")
+        self._state = "running"
         try:
             self._start()
         except BaseException:
@@ -135,34 +137,35 @@ class Cluster:
         self.close()
 
     def _start(self) -> None:
+        self._folder = Path(self._block.enter_context(processes.temporary_folder()))
+        self._block.enter_context(self._guarded)
         root, *ports = free_ports(1 + self.num_servers + self.num_workers)
         roles = [("scheduler", 0)]
         roles += [("server", rank) for rank in range(self.num_servers)]
         roles += [("worker", rank) for rank in range(self.num_workers)]
         self._deadline = time.monotonic() + self.seconds
+        key = secrets.token_hex()
         for (role, rank), port in zip(roles, [root, *ports]):
-            environment = {
-                **os.environ,
+            changes = {
                 **variables(role, self.num_workers, self.num_servers, root),
-                "PORT": str(port),  # Where the process listens, and by that its rank
-                "PYTHONUNBUFFERED": "1",
+                "PORT": port,  # Where the process listens, and by that its rank
+                "PYTHONUNBUFFERED": 1,
+                "PYTHONIOENCODING": "utf-8",
                 **({"GLIBC_TUNABLES": ZEROED_MEMORY} if role == "server" else {}),
-                **{key: str(value) for key, value in self.environment.items()},
+                **self.environment,
+                member.KEY: key,
             }
-            for key in [key for key, value in self.environment.items() if value is None]:
-                environment.pop(key)
             with open(self._log(role, rank), "wb") as log:
-                self.processes[role, rank] = subprocess.Popen(
-                    [sys.executable, "-c", _BOOTSTRAP, *self.command],
-                    env=environment,
-                    stdin=subprocess.PIPE,  # Never written to; it closes when we are gone
+                self.processes[role, rank] = self._guarded.start(
+                    [sys.executable, member.__file__, *self.command],
+                    env=processes.variables(changes),
+                    stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    start_new_session=True,  # So that its own children can be ended with it
                 )
 
     def _log(self, role: str, rank: int) -> Path:
-        return Path(self._folder.name, f"{role}-{rank}.log")
+        return self._folder / f"{role}-{rank}.log"
 
     def output(self, role: str, rank: int = 0) -> str:
         """What a process has printed so far. KeyError: the job has no such process."""
@@ -185,7 +188,8 @@ class Cluster:
         """Wait until every process has ended.
 
         Raises ClusterError as soon as one fails, and TimeoutError when the job's time is over; in
-        both cases all processes have been ended.
+        both cases all processes have been ended. RuntimeError: the job does not run, because this
+        is not inside its ``with`` block.
         """
         self._watch(lambda: not self.running(), "to end")
 
@@ -205,7 +209,12 @@ class Cluster:
 
         self._watch(printed, f"for {role} {rank} to print {text!r}")
 
-    def _watch(self, done, what: str) -> None:
+    def _watch(self, done: Callable[[], bool], what: str) -> None:
+        if self._state != "running":
+            raise RuntimeError(
+                f"the job is {self._state}: it runs inside `with Cluster(...) as job:` and can be "
+                "waited for only there"
+            )
         while True:
             self._raise_failure()
             if done():
@@ -223,54 +232,35 @@ class Cluster:
         for (role, rank), process in self.processes.items():
             if process.poll():
                 waiting = self.running()
+                lost = self._cannot_write(role, rank)
                 self.close()
-                output = self.output(role, rank)
+                output = self.output(role, rank) + lost
                 raise ClusterError(role, rank, process.returncode, waiting, output)
+
+    def _cannot_write(self, role: str, rank: int) -> str:
+        # A process that finds no room for its output fails for that reason and cannot say so.
+        try:
+            with open(self._log(role, rank), "ab", buffering=0) as log:
+                log.write(b"\n")
+        except OSError as error:
+            return (
+                f"\nThe rest of its output is lost: {error.strerror}, in {self._folder}; make room "
+                "there, or name another folder in TMPDIR"
+            )
+        return ""
 
     def kill(self, role: str, rank: int = 0) -> None:
         """Kill one process with SIGKILL, as a crash of its machine would."""
-        _kill(self._process(role, rank))
+        processes.kill(self._process(role, rank).pid)
 
     def close(self) -> None:
         """End every process that still runs. Called at the end of the ``with`` block."""
-        for process in self.processes.values():
-            _kill(process)
-        for key, process in self.processes.items():
-            process.wait()
-            process.stdin.close()
-            if key not in self._outputs:
-                self._outputs[key] = self.output(*key)
-        if self._folder is not None:
-            self._folder.cleanup()
-
-
-def _kill(process: subprocess.Popen) -> None:
-    # The group outlives its leader while a child of the leader runs.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-# --- In the processes of the job ------------------------------------------------------------------
-
-_BOOTSTRAP = (
-    f"import runpy, sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
-    # By its path: importing it by its name would import MXNet before the process is ready for it.
-    f"runpy.run_path({__file__!r})['_run_program']()"
-)
-
-
-def _run_program() -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    if os.environ["DMLC_ROLE"] != "worker":
-        sys.modules["sklearn"] = None
-    sys.argv = sys.argv[1:]
-    program = sys.argv[0]
-    if program.endswith(".py"):
-        runpy.run_path(program, run_name="__main__")
-    else:
-        runpy.run_module(program, run_name="__main__", alter_sys=True)
-
-
-def _end_with_parent() -> None:
-    os.read(0, 1)  # Not sys.stdin, whose lock would be held when Python shuts down
-    os.killpg(0, signal.SIGKILL)
+        if self._state != "running":
+            return
+        try:
+            self._guarded.close()
+            for role, rank in self.processes:
+                self._outputs[role, rank] = self.output(role, rank)
+        finally:
+            self._state = "over"
+            self._block.close()

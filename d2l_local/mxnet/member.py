@@ -1,0 +1,68 @@
+"""What each process of a `d2l_local.mxnet.cluster.Cluster` runs, and it runs the job's program.
+
+It is run by its path and imports nothing of MXNet's, so that the job's program can still prepare
+the process for MXNet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import pickle
+import runpy
+import sys
+from pathlib import Path
+
+KEY = "D2L_LOCAL_JOB_KEY"  # The environment variable with the job's secret
+# Where MXNet packs the optimizer in a worker, and where it restores it in a server.
+PACKS, RESTORES = "mxnet.kvstore.kvstore", "mxnet.kvstore.kvstore_server"
+
+
+def main() -> None:
+    """Run the program, a module or a file, whose name and arguments are on the command line."""
+    here = Path(__file__).resolve().parent
+    # Where the program may be; what lies here must not take the place of other modules.
+    sys.path[:] = [str(here.parents[1]), "", *(path for path in sys.path if path != str(here))]
+    sign_what_is_restored(os.environ.pop(KEY))
+    if os.environ["DMLC_ROLE"] != "worker":
+        sys.modules["sklearn"] = None  # type: ignore[assignment]
+    del sys.argv[0]
+    program = sys.argv[0]
+    if program.endswith(".py"):
+        runpy.run_path(program, run_name="__main__")
+    else:
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+
+
+def sign_what_is_restored(key: str) -> None:
+    """Let servers restore with `pickle` only what a worker of this job has signed.
+
+    A server of MXNet restores what anybody sends who can reach its port, and to restore a pickle is
+    to run the code in it. So workers put a signature in front, which takes the job's ``key``.
+    """
+    dumps, loads = pickle.dumps, pickle.loads
+
+    def signature(packed: bytes) -> bytes:
+        return hmac.new(key.encode(), packed, hashlib.sha256).hexdigest().encode()
+
+    def signed_dumps(*args, **kwargs) -> bytes:
+        packed = dumps(*args, **kwargs)
+        return signature(packed) + packed if _caller() == PACKS else packed
+
+    def signed_loads(packed, *args, **kwargs):
+        if _caller() == RESTORES:
+            sent, packed = packed[:64], packed[64:]
+            if not hmac.compare_digest(sent, signature(packed)):
+                raise pickle.UnpicklingError("refused: it is not signed by a worker of this job")
+        return loads(packed, *args, **kwargs)
+
+    pickle.dumps, pickle.loads = signed_dumps, signed_loads
+
+
+def _caller() -> str | None:
+    return sys._getframe(2).f_globals.get("__name__")
+
+
+if __name__ == "__main__":
+    main()
