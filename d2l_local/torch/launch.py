@@ -2,71 +2,39 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import socket
 import sys
-import tempfile
-import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from d2l_local import processes
 from d2l_local.machine.host import num_cores
 
-# torchrun gives each process a session of its own: one that is killed would leave them behind.
-_IMPORTS = """\
-import argparse
-import ctypes
-import datetime
-import json
-import os
-import sys
-
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL: end with the launcher
-
-import torch
-from torch import distributed as dist
-from torch import nn
-from torch.distributed.elastic.multiprocessing.errors import record
-from torch.nn import functional as F
-"""
-# NCCL where every process of the host has a GPU to itself, else Gloo on the CPU. A process that
-# fails leaves at once, which ends the others' waiting, and `record` keeps what it said last.
-_MAIN = """\
-@record
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--arguments", type=json.loads, default={{}})
-    parser.add_argument("--results")
-    options = parser.parse_args()
-    gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpu else torch.device("cpu")
-    if gpu:
-        torch.cuda.set_device(device)
-    timeout = datetime.timedelta(seconds={seconds})
-    dist.init_process_group("nccl" if gpu else "gloo", timeout=timeout)
-    result = {name}(device, **options.arguments)
-    if options.results:
-        with open(f"{{options.results}}/{{dist.get_rank()}}.json", "w", encoding="utf-8") as file:
-            json.dump(result, file)
-    dist.barrier()  # Gloo aborts a process whose peer has left while it is still at work
-    dist.destroy_process_group()
-
-
-if __name__ == "__main__":
-    main()
-    sys.stdout.flush()
-    os._exit(0)  # Threads of PyTorch may abort a process that ends in the usual way
-"""
+HERE = Path(__file__).parent
+MARK = "# --- The functions -"  # Begins the line of worker.py after which they go
+# What worker.py defines.
+RESERVED = ("F", "call_in_group", "ctypes", "dist", "nn", "os", "record", "sys", "torch")
+LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 
 
 def torchrun_script(fn: Callable, uses: Iterable[Callable] = (), seconds: float = 120) -> str:
-    """The program that `torchrun` runs: what to copy to each host where there are several."""
-    sources = [textwrap.dedent(inspect.getsource(f)) for f in (*uses, fn)]
-    main = _MAIN.format(name=fn.__name__, seconds=seconds)
-    return "\n\n".join([_IMPORTS, *sources, main])
+    """The program that `torchrun` runs: what to copy to each host where there are several.
+
+    Raises TypeError for what is no function with a known source text, ValueError for one whose name
+    the program needs itself, and unless ``seconds`` is a positive number.
+    """
+    processes.check_seconds(seconds)
+    sources = [processes.source(f) for f in (*uses, fn)]
+    for f in (*uses, fn):
+        if f.__name__ in RESERVED:
+            raise ValueError(
+                f"the program has a {f.__name__} of its own; give the function another name"
+            )
+    imports, _, rest = (HERE / "worker.py").read_text(encoding="utf-8").partition(MARK)
+    main = rest.partition("\n")[2].strip()
+    call = f'if __name__ == "__main__":\n    call_in_group({fn.__name__}, seconds={seconds})\n'
+    parts = [imports.strip(), *sources, main, call]
+    return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def torchrun(
@@ -79,33 +47,43 @@ def torchrun(
 ) -> list:
     """Call ``fn(device, **arguments)`` in processes of one group; return each rank's result.
 
-    ``fn`` and the functions that it ``uses`` travel as source text, with ``torch``, ``dist``,
-    ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device`` is a GPU of the
-    process's own if there are enough, and the group's backend NCCL; else it is the CPU, of which
-    each process gets a share of the cores, and the backend is Gloo. What the processes print
-    appears here. Raises ValueError unless ``num_processes`` is a positive integer, TimeoutError
-    after ``seconds``, RuntimeError with the last lines if a process fails; none is left behind.
+    ``fn`` and the functions that it ``uses`` travel as source text, with ``os``, ``torch``,
+    ``dist``, ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device`` is a GPU
+    of the process's own if there are enough, and the group's backend NCCL; else it is the CPU, of
+    which each process gets a share of the cores, and the backend is Gloo. What the processes print
+    appears here. They can be reached from this host only.
+
+    Raises ValueError unless ``num_processes`` is a positive integer, and as `torchrun_script`;
+    TimeoutError after ``seconds``, RuntimeError with the last lines if a process fails or ends
+    before ``fn`` returns; none is left behind.
     """
     if isinstance(num_processes, bool) or not isinstance(num_processes, int) or num_processes < 1:
         raise ValueError(f"num_processes must be a positive integer, not {num_processes!r}")
-    with tempfile.TemporaryDirectory(prefix="d2l-torchrun-") as folder:
+    program = torchrun_script(fn, uses, seconds)
+    with processes.temporary_folder() as folder:
         script = Path(folder, "d2l_torchrun.py")
-        script.write_text(torchrun_script(fn, uses, seconds), encoding="utf-8")
+        script.write_text(program, encoding="utf-8")
         command = [
-            *(sys.executable, "-m", "torch.distributed.run"),
-            *("--nnodes=1", "--master-addr=127.0.0.1", f"--master-port={_free_port()}"),
+            *(sys.executable, str(HERE / "loopback.py")),
             *(f"--nproc-per-node={num_processes}", "--log-dir", folder),
-            *(str(script), "--results", folder, "--arguments", json.dumps(arguments)),
+            *(str(script), "--results", folder, *_on_the_command_line(arguments, Path(folder))),
         ]
-        environment = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
-        if sys.platform == "linux":  # Else Gloo looks up the host's name, which needs a network
-            environment["GLOO_SOCKET_IFNAME"] = "lo"
+        environment: dict[str, object] = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
+        if sys.platform == "linux":  # Else they listen on the network, whose names Gloo looks up
+            environment |= {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
         print(processes.run(command, seconds, fn.__name__, **environment), end="")
         results = [Path(folder, f"{rank}.json") for rank in range(num_processes)]
+        if missing := [path.stem for path in results if not path.exists()]:
+            raise RuntimeError(
+                f"{fn.__name__} ended its process before it returned, on rank {', '.join(missing)}"
+            )
         return [json.loads(path.read_text(encoding="utf-8")) for path in results]
 
 
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def _on_the_command_line(arguments: dict[str, object], folder: Path) -> list[str]:
+    text = json.dumps(arguments)
+    if len(text) <= LONGEST_ARGUMENT:
+        return ["--arguments", text]
+    file = folder / "arguments"
+    file.write_text(f"--arguments\n{text}\n", encoding="utf-8")
+    return [f"@{file}"]

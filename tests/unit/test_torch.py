@@ -1,21 +1,29 @@
 """d2l_local.torch: a drop-in for d2l's module, and helpers with the meanings of the MXNet ones."""
 
+import ast
+import contextlib
+import importlib
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
+from helpers import until
 
 torch = pytest.importorskip("torch")
 
 from d2l_local import data  # noqa: E402
 from d2l_local import torch as d2l  # noqa: E402
+from d2l_local.torch import launch  # noqa: E402
 from d2l_local.torch.launch import torchrun_script  # noqa: E402
+
+from torch import distributed as dist  # noqa: E402
 
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")
@@ -215,8 +223,6 @@ def total(x):
 
 
 def rank_and_sum(device, x):
-    from torch import distributed as dist
-
     t = torch.tensor([float(total(dist.get_rank() + x))], device=device)
     dist.all_reduce(t)
     print(f"rank {dist.get_rank()} of {dist.get_world_size()}")
@@ -224,8 +230,6 @@ def rank_and_sum(device, x):
 
 
 def one_fails(device, mark):
-    from torch import distributed as dist
-
     if dist.get_rank() == 1:
         raise ValueError("the cat ate it")
     dist.barrier()  # For ever, if nobody ends it
@@ -234,20 +238,18 @@ def one_fails(device, mark):
 def never_ends(device, folder):
     import time
 
-    from torch import distributed as dist
-
     open(f"{folder}/{dist.get_rank()}", "w").close()
     time.sleep(600)
 
 
 def processes_of(name):
     """Ids of the processes whose command names ``name``; one that was killed may take a moment."""
-    for _ in range(50):
-        found = [p.pid for p in psutil.process_iter() if name in _command(p)]
-        if not found:
-            break
-        time.sleep(0.1)
-    return found
+
+    def found():
+        return [p.pid for p in psutil.process_iter() if name in _command(p)]
+
+    until(lambda: not found())
+    return found()
 
 
 def _command(process):
@@ -276,14 +278,10 @@ def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
     code += "d2l.torchrun(never_ends, 2, folder=sys.argv[1])"
     here = Path(__file__).parent
     caller = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=here)
-    for _ in range(600):
-        if len(list(tmp_path.iterdir())) == 2:
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the processes did not start")
+    started = until(lambda: len(list(tmp_path.iterdir())) == 2)
     caller.kill()
     caller.wait()
+    assert started
     assert processes_of(str(tmp_path)) == []
 
 
@@ -303,6 +301,104 @@ def test_torchrun_ends_what_does_not_end(tmp_path):
         d2l.torchrun(never_ends, 2, seconds=15, folder=str(tmp_path))
     assert len(list(tmp_path.iterdir())) == 2  # Else there was nothing to end
     assert processes_of(str(tmp_path)) == []
+
+
+def listens_where():
+    """The addresses at which processes below this one listen."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            connections = getattr(process, "net_connections", process.connections)(kind="inet")
+            found |= {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN}
+    return found
+
+
+def waits_for(device, folder, file):
+    import pathlib
+    import time
+
+    dist.all_reduce(torch.ones(1, device=device))  # Now everybody is connected
+    pathlib.Path(folder, str(dist.get_rank())).touch()
+    while not os.path.exists(file):
+        time.sleep(0.02)
+
+
+def test_the_network_cannot_reach_a_job(tmp_path):
+    go = tmp_path / "go"
+    (ready := tmp_path / "ready").mkdir()
+    with ThreadPoolExecutor() as pool:
+        job = pool.submit(d2l.torchrun, waits_for, 2, folder=str(ready), file=str(go))
+        until(lambda: len(list(ready.iterdir())) == 2 or job.done())
+        addresses = listens_where()
+        go.touch()
+        job.result()
+    assert addresses == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("name", ["main", "json", "result", "options", "pathlib"])
+def test_torchrun_with_a_function_of_any_name(tmp_path, monkeypatch, name):
+    (tmp_path / "named.py").write_text(f"def {name}(device, x):\n    return x + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "named", raising=False)
+    assert d2l.torchrun(getattr(importlib.import_module("named"), name), 1, x=41) == [42]
+
+
+def test_torchrun_with_a_name_that_the_program_needs():
+    names = {
+        target.id if isinstance(target, ast.Name) else target.asname or target.name
+        for statement in ast.parse((launch.HERE / "worker.py").read_text()).body
+        for target in getattr(statement, "names", getattr(statement, "targets", []))
+    } | {"call_in_group"}
+    assert names == set(launch.RESERVED)
+
+    def dist(device):
+        return 1
+
+    for uses, fn in (((), dist), ((dist,), total)):
+        with pytest.raises(ValueError, match="has a dist of its own; give the function another"):
+            d2l.torchrun(fn, 1, uses=uses)
+
+
+def leaves(device, code):
+    import sys
+
+    if dist.get_rank() == 0:
+        sys.exit(code)
+    dist.barrier()
+
+
+def leaves_at_once(device):
+    os._exit(0)
+
+
+def test_torchrun_with_a_function_that_does_not_return():
+    with pytest.raises(RuntimeError, match=r"leaves called sys.exit\(0\); let it return"):
+        d2l.torchrun(leaves, 2, code=0)
+    with pytest.raises(RuntimeError, match="leaves_at_once ended .* before it returned, on rank 0"):
+        d2l.torchrun(leaves_at_once, 1)
+
+
+def length(device, text):
+    os.write(1, b"no text: \xff\n")
+    return len(text)
+
+
+def test_torchrun_with_a_long_argument_and_output_that_is_no_text(capfd):
+    assert d2l.torchrun(length, 1, text="@ü\n" * 100_000) == [300_000]
+    assert "no text: \N{REPLACEMENT CHARACTER}" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("seconds", [0, None, "60", float("inf"), float("nan")])
+def test_torchrun_with_seconds_that_nobody_can_wait_for(seconds):
+    with pytest.raises(ValueError, match="seconds must be a positive number .* not"):
+        d2l.torchrun(total, 1, seconds=seconds)
+    with pytest.raises(ValueError, match="seconds must be a positive number .* not"):
+        torchrun_script(total, seconds=seconds)
+
+
+def test_torchrun_with_what_has_no_text():
+    with pytest.raises(TypeError, match="defined with def is needed, not <function .*lambda"):
+        d2l.torchrun(lambda device: 1, 1)
 
 
 @pytest.mark.parametrize("n", [0, 1.0, "2", True])

@@ -1,0 +1,48 @@
+"""The program that `torchrun` runs in each process: the functions of a notebook go in below."""
+
+import ctypes
+import os
+import sys
+
+if sys.platform == "linux":  # Its session of its own would outlive a launcher that is killed
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+import torch
+from torch import distributed as dist
+from torch import nn
+from torch.distributed.elastic.multiprocessing.errors import record
+from torch.nn import functional as F
+
+# --- The functions --------------------------------------------------------------------------------
+
+
+@record  # Keeps what a process said last that fails, which ends the others' waiting
+def call_in_group(fn, seconds):
+    import argparse
+    import datetime
+    import json
+    import pathlib
+
+    parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
+    parser.add_argument("--arguments", type=json.loads, default={})
+    parser.add_argument("--results")
+    options = parser.parse_args()
+
+    # NCCL where every process of the host has a GPU to itself, else Gloo on the CPU.
+    gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpu else torch.device("cpu")
+    if gpu:
+        torch.cuda.set_device(device)
+    timeout = datetime.timedelta(seconds=seconds)
+    dist.init_process_group("nccl" if gpu else "gloo", timeout=timeout)
+    try:
+        result = fn(device, **options.arguments)
+    except SystemExit as error:
+        raise RuntimeError(f"{fn.__name__} called sys.exit({error.code}); let it return") from error
+    if options.results:
+        file = pathlib.Path(options.results, f"{dist.get_rank()}.json")
+        file.write_text(json.dumps(result), encoding="utf-8")
+    dist.barrier()  # Gloo aborts a process whose peer has left while it is still at work
+    dist.destroy_process_group()
+    sys.stdout.flush()
+    os._exit(0)  # Threads of PyTorch may abort a process that ends in the usual way
