@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from d2l_local import frameworks
+from d2l_local.language import say, translated
 from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
 from d2l_local.processes import run
 
@@ -44,7 +45,8 @@ def set_up(framework: str) -> None:
     libraries = [r for r in needed if r.name.startswith("nvidia-")]
     wheels = [r for r in needed if r.name in OUTDATED and not _installed(r.name)]
     if wheels:
-        print(f"installing {', '.join(map(str, wheels))}: {why}", flush=True)
+        names = ", ".join(map(str, wheels))
+        print(translated("installing {names}: {why}", names=names, why=why), flush=True)
         if libraries:  # First: the wheel's presence shall mean that they are complete
             _pip("--no-deps", "--upgrade", f"--target={CUDA_FOLDER}", *map(str, libraries))
         _pip("--no-deps", *map(str, wheels))
@@ -55,8 +57,10 @@ def set_up(framework: str) -> None:
     if missing:
         _pip_beside_what_is_there(sorted(missing))
     seconds = time.monotonic() - started
-    print(
-        f"d2l_local is ready for {framework} after {seconds:.0f} s; Colab's packages are unchanged"
+    say(
+        "d2l_local is ready for {framework} after {seconds:.0f} s; Colab's packages are unchanged",
+        framework=framework,
+        seconds=seconds,
     )
 
 
@@ -68,13 +72,15 @@ def choose(framework: str, gpus: Sequence[GPU]) -> tuple[str, str]:
     if framework not in (table := frameworks.load()):
         raise ValueError(f"the framework is one of {', '.join(table)}, not {framework!r}")
     if framework != "mxnet":
-        return table[framework].extra, "Colab has the framework itself"
+        return table[framework].extra, translated("Colab has the framework itself")
     for gpu in gpus:
         if gpu.supported:
-            return "cu112", f"the GPU build, for {gpu}; this takes about 2 minutes"
+            why = translated("the GPU build, for {gpu}; this takes about 2 minutes", gpu=gpu)
+            return "cu112", why
     if gpus:
-        return "mxnet", f"the CPU build, because MXNet has no code for {gpus[0]}"
-    return "mxnet", "the CPU build, because there is no NVIDIA GPU"
+        why = translated("the CPU build, because MXNet has no code for {gpu}", gpu=gpus[0])
+        return "mxnet", why
+    return "mxnet", translated("the CPU build, because there is no NVIDIA GPU")
 
 
 def requirements(distribution: str, extra: str = "") -> list[Requirement]:

@@ -11,6 +11,8 @@ import math
 import sys
 from collections.abc import Iterator
 
+from d2l_local.language import translated
+
 # What an answer is too large by, and the likely reason.
 MISTAKES = {
     -1: "the sign is wrong",
@@ -50,7 +52,7 @@ def check(*answers: object) -> Iterator[None]:
         verdict = "not yet"
     if verdict == "not yet":
         line = "Not yet: fill in the cell above, run it, then run this one again."
-    _show(_line(line, why=why), verdict=verdict)
+    _show(translated(line, why=why), verdict=verdict)
 
 
 def expect(answer: float, right: float, within: float = 0.01) -> None:
@@ -64,9 +66,9 @@ def expect(answer: float, right: float, within: float = 0.01) -> None:
         return
     for factor, reason in MISTAKES.items():
         if math.isclose(answer, factor * right, rel_tol=within):
-            raise AssertionError(f"{answer:,.6g}: {_line(reason)}")
+            raise AssertionError(f"{answer:,.6g}: {translated(reason)}")
     reason = "that is too much" if answer > right else "that is too little"
-    raise AssertionError(f"{answer:,.6g}: {_line(reason)}")
+    raise AssertionError(f"{answer:,.6g}: {translated(reason)}")
 
 
 def measured(
@@ -81,21 +83,16 @@ def measured(
     if (choice is None) == (number is None):
         raise TypeError(f"measured() takes a choice or a number, not {choice=} and {number=}")
     if number is None:
-        _show(_line("Measured: answer {choice}", choice=choice), measured={"choice": choice})
+        _show(translated("Measured: answer {choice}", choice=choice), measured={"choice": choice})
         return
     text = f"{number:,.4g} {unit}".rstrip()
     data = {"number": float(number), "unit": unit, "within": within}
-    _show(_line("Measured: {number}", number=text), measured=data)
+    _show(translated("Measured: {number}", number=text), measured=data)
 
 
 def _is_open(answer: object) -> bool:
     parts = answer if isinstance(answer, (list, tuple)) else [answer]
     return any(part is Ellipsis for part in parts)
-
-
-def _line(template: str, **fields: object) -> str:
-    """Fill in one of the lines of this module, all of which pass through here."""
-    return template.format(**fields)
 
 
 def _show(text: str, **data: object) -> None:

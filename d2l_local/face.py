@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
+from d2l_local.language import SKIPPED, SKIPPED_1, say
 from d2l_local.measure import timing
 
 import numpy as np
@@ -54,7 +55,7 @@ class Face(Protocol):
 
     @staticmethod
     def banner(used: list) -> None:
-        """Print which devices a notebook uses, in a line that begins with ``devices: ``."""
+        """Print which devices a notebook uses, in a line with ``devices: `` (in English)."""
 
     @staticmethod
     def examine() -> dict:
@@ -118,7 +119,7 @@ def make(
         """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
         here = num_gpus()
         if here < n:
-            print(f"skipped: this cell needs {n} GPU{'s' * (n > 1)}, and this machine has {here}")
+            say(SKIPPED if n > 1 else SKIPPED_1, n=n, here=here)
         return here >= n
 
     def load_data_fashion_mnist(

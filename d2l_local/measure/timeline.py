@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn
+from d2l_local.measure.fonts import label
 from d2l_local.measure.spans import Span, common_seconds, in_order, merge
 
 
@@ -110,10 +111,11 @@ class Timeline:
                 chosen = [span for span in spans if span.is_copy == copies]
                 if chosen:
                     bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in chosen]
+                    style = {**style, "label": label(style["label"])}
                     ax.broken_barh(bars, (row - 0.35, 0.7), **BAR_STYLE, **style)
         ax.set_yticks(range(len(self.lanes)), list(self.lanes))
         ax.invert_yaxis()
-        ax.set_xlabel("time (ms)" if self.lanes else "nothing was recorded")
+        ax.set_xlabel(label("time (ms)" if self.lanes else "nothing was recorded"))
         ax.spines[["top", "right"]].set_visible(False)
         handles = {label: bar for bar, label in zip(*ax.get_legend_handles_labels())}
         if handles:

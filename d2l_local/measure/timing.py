@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from d2l_local.arguments import positive_integer
+from d2l_local.language import say, translated
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,12 @@ class Measurement:
         return max(self.samples)
 
     def __str__(self) -> str:
-        return (
-            f"{self.median:.4f} sec (median of {len(self.samples)}, "
-            f"{self.minimum:.4f} to {self.maximum:.4f})"
+        return translated(
+            "{median:.4f} sec (median of {n}, {minimum:.4f} to {maximum:.4f})",
+            median=self.median,
+            n=len(self.samples),
+            minimum=self.minimum,
+            maximum=self.maximum,
         )
 
     __repr__ = __str__
@@ -84,4 +88,6 @@ class Benchmark:
         if exception_type is None:
             self.synchronize()
             self.seconds = time.perf_counter() - self._start
-            print(f"{self.description}: {self.seconds:.4f} sec")
+            done = "Done"
+            what = translated(done) if self.description == done else self.description
+            say("{what}: {seconds:.4f} sec", what=what, seconds=self.seconds)

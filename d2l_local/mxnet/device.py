@@ -13,6 +13,7 @@ import os
 import warnings
 
 from d2l_local.arguments import index_of_device, positive_integer
+from d2l_local.language import say, translated
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.nvidia import GPU, installed_gpus
 from d2l_local.prepare import engine
@@ -94,27 +95,30 @@ def try_all_gpus() -> list[mx.Context]:
 
 def banner(used: list[mx.Context]) -> None:
     """Print which devices a notebook uses, what stands in for what, and how MXNet is set up."""
-    print(f"devices: {', '.join(map(str, used))} ({_stand_ins(used)})")
+    say("devices: {devices} ({what})", devices=", ".join(map(str, used)), what=_stand_ins(used))
     print(engine.report().summary())
 
 
 def _stand_ins(used: list[mx.Context]) -> str:
     cpus = [device for device in used if device.device_type == "cpu"]
     if not cpus:
-        return "GPUs"
+        return translated("GPUs")
     if len(cpus) < len(used):
-        return f"{len(used) - len(cpus)} GPU, and CPU cores stand in for the others"
-    who = "CPU cores stand in for GPUs" if len(cpus) > 1 else "a CPU core stands in for a GPU"
-    return f"{who}: {why_no_gpu()}"
+        return translated("{n} GPU, and CPU cores stand in for the others", n=len(used) - len(cpus))
+    if len(cpus) > 1:
+        return translated("CPU cores stand in for GPUs: {why}", why=why_no_gpu())
+    return translated("a CPU core stands in for a GPU: {why}", why=why_no_gpu())
 
 
 def why_no_gpu() -> str:
     gpus = installed_gpus()
     if not gpus:
-        return "no NVIDIA GPU here"
+        return translated("no NVIDIA GPU here")
     if not any(gpu.supported for gpu in gpus):
-        return f"MXNet's wheel has no code for {gpus[0]}; the README names newer builds"
-    return f"this is MXNet's CPU build, and {gpus[0]} is idle"
+        return translated(
+            "MXNet's wheel has no code for {gpu}; the README names newer builds", gpu=gpus[0]
+        )
+    return translated("this is MXNet's CPU build, and {gpu} is idle", gpu=gpus[0])
 
 
 _most_cpus = 0  # One more than the highest number of a CPU device that was handed out

@@ -16,6 +16,7 @@ import operator
 import sys
 
 from d2l_local.arguments import positive_integer
+from d2l_local.language import say, translated
 from d2l_local.mxnet import device
 from d2l_local.prepare import engine
 
@@ -69,13 +70,21 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
     gpus = device.gpu_contexts()
     cpus = [mx.cpu(1 + i) for i in range(n - len(gpus))]
     if not cpus:
-        print(f"GPUs: {_listed(gpus)}; there are enough here, and nothing stands in for them")
+        say(
+            "GPUs: {gpus}; there are enough here, and nothing stands in for them",
+            gpus=_listed(gpus),
+        )
         return StandIn([])
     engine.require_parallel_cpus()  # One of them and cpu(0) are two already
     device.prepare_cpus(cpus)
     missing = [f"gpu({i})" for i in range(len(gpus), n)]
-    why = f"besides {_listed(gpus)} here" if gpus else device.why_no_gpu()
-    print(f"GPUs: {_listed(cpus)} in place of {_listed(missing)} ({why})")
+    here = translated("besides {gpus} here", gpus=_listed(gpus))
+    say(
+        "GPUs: {cpus} in place of {missing} ({why})",
+        cpus=_listed(cpus),
+        missing=_listed(missing),
+        why=here if gpus else device.why_no_gpu(),
+    )
     stand_in = StandIn(gpus + cpus)
     _install(stand_in.devices)
     return stand_in

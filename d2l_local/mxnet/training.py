@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from d2l_local.language import say
+from d2l_local.measure.fonts import label
 from d2l_local.mxnet import device as _devices
 
 import d2l.mxnet as _d2l
@@ -145,8 +147,8 @@ def train_ch13(
     """
     devices = devices or _devices.try_all_gpus()
     timer, num_batches = _d2l.Timer(), len(train_iter)
-    legend = ["train loss", "train acc", "test acc"]
-    animator = Animator(xlabel="epoch", xlim=[1, num_epochs], ylim=[0, 1], legend=legend)
+    legend = [label("train loss"), label("train acc"), label("test acc")]
+    animator = Animator(xlabel=label("epoch"), xlim=[1, num_epochs], ylim=[0, 1], legend=legend)
     for epoch in range(num_epochs):
         metric = Accumulator(4)  # Loss, correct predictions, examples, predictions
         for i, (features, labels) in enumerate(train_iter, start=1):
@@ -159,8 +161,14 @@ def train_ch13(
                 animator.add(epoch + i / num_batches, (train_loss, train_acc, None))
         test_acc = evaluate_accuracy_gpus(net, test_iter, split_f)
         animator.add(epoch + 1, (None, None, test_acc))
-    print(f"loss {train_loss:.3f}, train acc {train_acc:.3f}, test acc {test_acc:.3f}")
-    print(f"{metric[2] * num_epochs / timer.sum():.1f} examples/sec on {devices}")
+    say(
+        "loss {loss:.3f}, train acc {train:.3f}, test acc {test:.3f}",
+        loss=train_loss,
+        train=train_acc,
+        test=test_acc,
+    )
+    speed = metric[2] * num_epochs / timer.sum()
+    say("{speed:.1f} examples/sec on {devices}", speed=speed, devices=devices)
 
 
 def train_ch6(net, train_iter, test_iter, num_epochs, lr, device):

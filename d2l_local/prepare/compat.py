@@ -46,6 +46,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
+from d2l_local.language import translated
 from d2l_local.prepare import gluon2
 
 import numpy as np
@@ -459,7 +460,13 @@ def apply() -> list[str]:
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
         if missing_names():
-            _note(f"NumPy {np.__version__} as MXNet sees it: {', '.join(missing_names())} added")
+            _note(
+                translated(
+                    "NumPy {version} as MXNet sees it: {names} added",
+                    version=np.__version__,
+                    names=", ".join(missing_names()),
+                )
+            )
         if _integers_overflow():
             _note("NumPy as MXNet sees it: array wraps integers that are too large")
         if _lacks_distutils():

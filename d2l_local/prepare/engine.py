@@ -66,6 +66,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from d2l_local.language import columns, padded, translated
 from d2l_local.machine import installed, nvidia
 from d2l_local.machine.host import cpu_flags, num_cores
 from d2l_local.machine.installed import LoadError
@@ -90,6 +91,10 @@ class Setting:
     value: str
     reason: str
 
+    def translated_reason(self) -> str:
+        """The reason in the language in force; of several, each that is in its table."""
+        return translated("; ").join(map(translated, self.reason.split("; ")))
+
 
 @dataclass
 class Report:
@@ -109,17 +114,19 @@ class Report:
         raise KeyError(f"{name!r} is not in the report; it has {[s.name for s in self.settings]}")
 
     def summary(self) -> str:
-        return (
-            f"MXNet {self['MXNet']}, threads a CPU device: {self['threads']}, "
-            f"BLAS kernel {self['BLAS kernel']}, {self['scratch copies']} scratch copies"
+        return translated(
+            "MXNet {version}, threads a CPU device: {threads}, BLAS kernel {kernel}, "
+            "{copies} scratch copies",
+            version=self["MXNet"],
+            threads=self["threads"],
+            kernel=self["BLAS kernel"],
+            copies=self["scratch copies"],
         )
 
     def __str__(self) -> str:
-        columns = [[s.name for s in self.settings], [s.value for s in self.settings]]
-        widths = [max(map(len, column)) for column in columns]
-        lines = [
-            f"{s.name:<{widths[0]}}  {s.value:<{widths[1]}}  {s.reason}" for s in self.settings
-        ]
+        rows = [(translated(s.name), s.value, s.translated_reason()) for s in self.settings]
+        names, values = [max(map(columns, column)) for column in zip(*rows)][:2]
+        lines = [f"{padded(n, names)}  {padded(v, values)}  {reason}" for n, v, reason in rows]
         return "\n".join(lines + [f"lost: {loss}" for loss in self.losses])
 
     __repr__ = __str__
@@ -177,7 +184,9 @@ def _in_time() -> Report:
     done.add("MXNet", mxnet.__version__, "imported by d2l_local, in time for every setting")
     threads_why = "two CPU devices with more threads each would deadlock"
     if omp not in (None, "1"):
-        threads_why += f"; your OMP_NUM_THREADS={omp} is kept for other libraries"
+        threads_why += "; " + translated(
+            "your OMP_NUM_THREADS={omp} is kept for other libraries", omp=omp
+        )
     done.add("threads", 1, threads_why)
     done.add("BLAS kernel", blas_kernel() or "unknown", why)
     done.add("scratch copies", copies, copies_why)
@@ -304,7 +313,8 @@ def _choose_blas_kernel() -> tuple[str | None, str]:
     flags = cpu_flags()
     for kernel, needed in BLAS_KERNELS.items():
         if needed <= flags:
-            return kernel, f"from the CPU's flags ({', '.join(sorted(needed)[:2])}, …)"
+            listed = ", ".join(sorted(needed)[:2])
+            return kernel, translated("from the CPU's flags ({flags}, …)", flags=listed)
     return None, "OpenBLAS's own choice: the CPU has no flags that a faster kernel needs"
 
 

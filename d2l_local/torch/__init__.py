@@ -69,6 +69,7 @@ _d2l.d2l = sys.modules[__name__]
 from d2l_local import face as _face  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
+from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
@@ -90,3 +91,5 @@ def _to_torch(array) -> torch.Tensor:
 
 
 Benchmark, measure, has_gpus, load_data_fashion_mnist = _face.make(synchronize, num_gpus, _to_torch)
+
+_fonts.prepare()  # For what a reader draws with Matplotlib itself

@@ -6,6 +6,7 @@ from collections import Counter
 
 from d2l_local import face
 from d2l_local.arguments import index_of_device, positive_integer
+from d2l_local.language import say, translated
 
 import torch
 
@@ -39,24 +40,27 @@ def try_all_gpus() -> list[torch.device]:
 
 def banner(used: list[torch.device]) -> None:
     """Print which devices a notebook uses and what is lost if they are not all GPUs."""
-    print(f"devices: {', '.join(map(str, used))} ({_what_they_are(used)})")
-    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU build"
+    say("devices: {devices} ({what})", devices=", ".join(map(str, used)), what=_what_they_are(used))
+    cuda = f"CUDA {torch.version.cuda}" if torch.version.cuda else translated("CPU build")
     version, threads = torch.__version__.split("+")[0], torch.get_num_threads()
-    print(f"PyTorch {version}, {cuda}, {threads} thread{'s' * (threads > 1)}")
+    template = "PyTorch {version}, {cuda}, {threads} threads"
+    if threads == 1:
+        template = "PyTorch {version}, {cuda}, {threads} thread"
+    say(template, version=version, cuda=cuda, threads=threads)
 
 
 def _what_they_are(used: list[torch.device]) -> str:
     gpus = [device for device in used if device.type == "cuda"]
     counts = Counter(torch.cuda.get_device_name(device) for device in dict.fromkeys(gpus))
-    parts = [f"{count}× {name}" for name, count in counts.items()] or ["no GPU here"]
+    parts = [f"{count}× {name}" for name, count in counts.items()] or [translated("no GPU here")]
     if len(set(gpus)) < len(gpus):
-        parts.append("the shares of one GPU take turns")
+        parts.append(translated("the shares of one GPU take turns"))
     cpus = sum(device.type == "cpu" for device in used)
     if cpus > 1:
-        parts.append("PyTorch has one CPU device, so its shares take turns")
+        parts.append(translated("PyTorch has one CPU device, so its shares take turns"))
     elif cpus and gpus:
-        parts.append("the CPU stands in for another")
-    return "; ".join(parts)
+        parts.append(translated("the CPU stands in for another"))
+    return translated("; ").join(parts)
 
 
 def synchronize() -> None:

@@ -1,0 +1,164 @@
+"""What d2l_local prints and draws follows the notebook's language."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import string
+import subprocess
+import sys
+from pathlib import Path
+
+from d2l_local import language
+from d2l_local.measure import fonts, timing
+from d2l_local.measure.timeline import Timeline
+
+import matplotlib
+import pytest
+from matplotlib import font_manager
+from matplotlib import pyplot as plt
+
+PACKAGE = Path(language.__file__).parent
+TABLES = sorted(language.FOLDER.glob("*.json"))
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    """Each test finds, and leaves, fonts and tables as they were."""
+    caches = (language.table, language._known, fonts.find, fonts._tell_once)
+    with matplotlib.rc_context():
+        for cache in caches:
+            cache.cache_clear()
+        yield
+    plt.close("all")
+    for cache in caches:
+        cache.cache_clear()
+
+
+def constants() -> set[str]:
+    """Every string in the package's code, and the parts of those that list several reasons."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= {node.value, *node.value.split("; ")}
+    return found
+
+
+def templates() -> set[str]:
+    """What is given to `say`, `translated` and `label` as a literal."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and node.args:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if name in ("say", "translated", "label"):
+                    first = node.args[0]
+                    chosen = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
+                    found |= {part.value for part in chosen if isinstance(part, ast.Constant)}
+    return found
+
+
+def fields(template: str) -> list[tuple]:
+    return sorted(part[1:] for part in string.Formatter().parse(template) if part[1] is not None)
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_a_table_has_every_line_with_its_fields_and_no_other(path):
+    lines = json.loads(path.read_text("utf-8"))["lines"]
+    assert templates() - set(lines) == set()
+    assert set(lines) - constants() == set()
+    for line, translation in lines.items():
+        assert fields(line) == fields(translation), line
+
+
+def test_lines_come_in_the_language_of_the_environment(monkeypatch, capsys):
+    result = timing.Measurement((0.1, 0.2, 0.4))
+    monkeypatch.delenv("D2L_LANGUAGE", raising=False)
+    assert str(result) == "0.2000 sec (median of 3, 0.1000 to 0.4000)"
+    monkeypatch.setenv("D2L_LANGUAGE", "zh")
+    assert str(result) == "0.2000秒（3次的中位数，0.1000到0.4000）"
+    language.say("{what}: {seconds:.4f} sec", what="{curly}", seconds=1)
+    assert capsys.readouterr().out == "{curly}：1.0000秒\n"
+
+
+@pytest.mark.parametrize("lang", ["fr", "", "../languages/zh", "zh.json", "ZH"])
+def test_an_unknown_language_is_english(monkeypatch, lang):
+    monkeypatch.setenv("D2L_LANGUAGE", lang)
+    assert language.language() == "en"
+    assert str(timing.Measurement((1.0,))).startswith("1.0000 sec (median of 1")
+
+
+def test_a_third_language_is_one_more_file(monkeypatch, tmp_path):
+    (tmp_path / "ja.json").write_text('{"lines": {"compute": "計算"}}', "utf-8")
+    monkeypatch.setattr(language, "FOLDER", tmp_path)
+    monkeypatch.setenv("D2L_LANGUAGE", "ja")
+    assert language.translated("compute") == "計算"
+    assert language.translated("copy") == "copy"  # What it lacks stays English
+    assert language.beginnings("compute") == ["compute", "計算"]
+
+
+def test_a_process_that_is_started_speaks_the_same_language():
+    program = "from d2l_local.measure import timing; print(timing.Measurement((1.0,)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "D2L_LANGUAGE": "zh", "PYTHONIOENCODING": "utf-8"},
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "1.0000秒（1次的中位数，1.0000到1.0000）\n"
+
+
+def test_tables_align_wide_characters():
+    assert language.padded("线程", 6) == "线程  "
+    assert language.padded("BLAS", 6) == "BLAS  "
+    assert language.columns("BLAS内核") == 8
+
+
+def drawn(monkeypatch, lang):
+    monkeypatch.setenv("D2L_LANGUAGE", lang)
+    ax = Timeline({"cpu/0": [("dot", 0.0, 1.0), ("copy", 1.0, 2.0)]}).plot()
+    return [ax.get_xlabel(), *(text.get_text() for text in ax.get_legend().get_texts())]
+
+
+def test_a_timeline_is_labeled_in_the_language_where_a_font_can_write_it(monkeypatch):
+    monkeypatch.setattr(fonts, "find", lambda lang: "DejaVu Sans Mono")  # Stands for one that can
+    assert drawn(monkeypatch, "zh") == ["时间（毫秒）", "计算", "复制"]
+    assert "DejaVu Sans Mono" in matplotlib.rcParams["font.family"]
+    assert drawn(monkeypatch, "en") == ["time (ms)", "compute", "copy"]
+
+
+def test_without_a_font_labels_are_english_and_a_notebook_is_told_once(monkeypatch, capsys):
+    import IPython
+
+    monkeypatch.setattr(fonts, "find", lambda lang: None)
+    monkeypatch.setattr(IPython, "get_ipython", object)
+    for _ in range(2):
+        assert drawn(monkeypatch, "zh") == ["time (ms)", "compute", "copy"]
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1 and "fonts-noto-cjk" in told
+
+
+def test_a_font_installed_after_matplotlib_looked_is_found(monkeypatch):
+    mono = next(f for f in font_manager.fontManager.ttflist if f.name == "DejaVu Sans Mono")
+    others = [f for f in font_manager.fontManager.ttflist if f.name != "DejaVu Sans Mono"]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", others)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [mono.fname])
+    monkeypatch.setattr(language, "table", lambda lang: {"fonts": ["None", "DejaVu Sans Mono"]})
+    assert fonts.find("zh") == "DejaVu Sans Mono"
+
+
+def test_the_chosen_font_has_the_characters(monkeypatch, recwarn):
+    for path in TABLES:
+        table = json.loads(path.read_text("utf-8"))
+        monkeypatch.setenv("D2L_LANGUAGE", path.stem)
+        if not fonts.prepare():
+            pytest.skip(f"no font for {path.stem} here: {table['package']} has one")
+        figure = plt.figure()
+        figure.text(0, 0, "".join(sorted({c for line in table["lines"].values() for c in line})))
+        figure.canvas.draw()
+    assert [str(w.message) for w in recwarn if "Glyph" in str(w.message)] == []
