@@ -16,7 +16,7 @@ from torch.nn import functional as F
 # --- The functions --------------------------------------------------------------------------------
 
 
-@record  # Keeps what a process said last that fails, which ends the others' waiting
+@record  # Keeps the last words of a process that fails; the others' waiting ends then
 def call_in_group(fn, seconds):
     import argparse
     import datetime
