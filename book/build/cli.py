@@ -22,6 +22,7 @@ from pathlib import Path
 from book.build import check
 from book.build.execute import execute
 from book.build.notebook import code_cells, dump, program, read_notebook, write
+from book.build.readme import readmes
 from book.build.record import devices, stamp
 from book.build.text import BuildError, Chapter, Section, restamp
 
@@ -77,6 +78,8 @@ def command_build(chapter: Chapter, args) -> int:
                     failed += 1
                     path = chapter.notebook(framework, section.langs[0], section.name)
                     print(f"failed\n{path.relative_to(chapter.root)}, {error}")
+    for path, text in readmes(chapter).items():
+        write(path, text)
     return 1 if failed else 0
 
 
@@ -92,6 +95,9 @@ def command_check(chapter: Chapter, args) -> int:
                 path = chapter.notebook(framework, lang, section.name)
                 found = check.notebook(path, notebook, read_notebook(path))
                 problems += [f"{path.relative_to(chapter.root)}: {p}" for p in found]
+    for path, text in readmes(chapter).items():
+        if path.read_text("utf-8") != text:
+            problems.append(f"{path.name}: its table of notebooks is not this chapter's: build it")
     if not args.section:
         known = {
             chapter.notebook(framework, lang, section.name)

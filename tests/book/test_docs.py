@@ -14,7 +14,10 @@ def title(notebook: Path) -> str:
     return first.splitlines()[0].removeprefix("# ")
 
 
-@pytest.mark.parametrize("readme", ["README.md", "README.zh.md"])
+READMES = sorted(path.name for path in ROOT.glob("README*.md"))
+
+
+@pytest.mark.parametrize("readme", READMES)
 def test_readme_lists_every_notebook_under_its_title(readme):
     text = (ROOT / readme).read_text(encoding="utf-8")
     listed = set(re.findall(r"\[([^]]+)\]\((chapters/[^)]+\.ipynb)\)", text))
@@ -22,7 +25,7 @@ def test_readme_lists_every_notebook_under_its_title(readme):
     assert listed == {(title(path), path.relative_to(ROOT).as_posix()) for path in notebooks}
 
 
-@pytest.mark.parametrize("readme", ["README.md", "README.zh.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("readme", [*READMES, "CONTRIBUTING.md"])
 def test_relative_links_lead_somewhere(readme):
     text = (ROOT / readme).read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#]+)\)", text):
@@ -31,7 +34,7 @@ def test_relative_links_lead_somewhere(readme):
 
 def test_make_targets_named_in_the_documents_exist():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for document in ("README.md", "README.zh.md", "CONTRIBUTING.md", "chapters/text/index.md"):
+    for document in (*READMES, "CONTRIBUTING.md", "chapters/text/index.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
         named = set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE))
         assert named <= targets, (document, named - targets)

@@ -62,6 +62,9 @@ def test_it_is_built_in_its_languages_and_checked(grown):
     assert made == {"fake/en/tiny.ipynb", "fake/ja/tiny.ipynb"}
     japanese = (grown / "chapters/fake/ja/tiny.ipynb").read_text(encoding="utf-8")
     assert "小さな節" in japanese and "100.0" in japanese
+    assert "| [A Tiny Section](chapters/fake/en/tiny.ipynb)" in (grown / "README.md").read_text(
+        "utf-8"
+    )
     run(grown, "-m", "book.build", "check")
 
 

@@ -8,7 +8,7 @@ from d2l_local import face
 from d2l_local.arguments import index_of_device, positive_integer
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import timeline
-from d2l_local.process import in_new_process  # noqa: F401
+from d2l_local.processes import in_new_process  # noqa: F401
 
 import numpy as np
 
