@@ -17,6 +17,7 @@ from book.build.text import Chapter, digest, restamp
 
 import nbformat
 import pytest
+from helpers import assert_end, until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -609,25 +610,9 @@ def test_no_process_survives(tmp_path, number):
     command = [sys.executable, "-m", "book.build", "build", "--root", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     pids = chapter.root / "build/mxnet/en/pids"
-    deadline = time.monotonic() + 30
-    while not pids.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(pids.exists)
     process.send_signal(number)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], errors
-    for pid in map(int, pids.read_text().split()):
-        for _ in range(50):
-            if not alive(pid):
-                break
-            time.sleep(0.1)
-        assert not alive(pid)
+    assert_end(map(int, pids.read_text().split()))
     assert not chapter.notebook("mxnet", "en", "slow").exists()
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")  # What nobody has waited for is dead nevertheless
-    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")

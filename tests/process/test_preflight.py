@@ -21,6 +21,7 @@ from d2l_local.machine import host, installed, nvidia
 
 import psutil
 import pytest
+from helpers import assert_end
 from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
@@ -257,11 +258,7 @@ def test_mxnet_that_hangs_is_ended_with_its_children(broken, tmp_path):
     assert done.returncode == 1
     assert "MXNet does not run: no answer within 10 seconds" in verdict(done)[0]
     child = int((tmp_path / "pids").read_text())
-    for _ in range(100):
-        if not psutil.pid_exists(child):
-            break
-        time.sleep(0.1)
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie"
+    assert_end([child])
 
 
 def test_an_answer_counts_whatever_is_printed_before_it(broken):

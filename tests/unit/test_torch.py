@@ -308,7 +308,7 @@ def listens_where():
     found = set()
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            connections = getattr(process, "net_connections", process.connections)(kind="inet")
+            connections = (getattr(process, "net_connections", None) or process.connections)(kind="inet")
             found |= {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN}
     return found
 
