@@ -175,7 +175,12 @@ def test_a_forked_copy_keeps_no_job_alive(program):
         "        print(copy, *pids, flush=True)\n"
         "    time.sleep(600)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", starter],
+        env={**os.environ, "TMPDIR": tempfile.gettempdir()},  # It cannot clean up any more
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     copy, *everybody = map(int, process.stdout.readline().split())
     try:
         process.kill()

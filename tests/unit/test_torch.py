@@ -277,7 +277,11 @@ def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
     code = "import sys; from test_torch import *; "
     code += "d2l.torchrun(never_ends, 2, folder=sys.argv[1])"
     here = Path(__file__).parent
-    caller = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=here)
+    (scratch := tmp_path.with_name("scratch")).mkdir()  # It cannot clean up any more
+    path = os.pathsep.join(filter(None, [str(here.parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": path}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    caller = subprocess.Popen(command, cwd=here, env=environment)
     started = until(lambda: len(list(tmp_path.iterdir())) == 2)
     caller.kill()
     caller.wait()
@@ -308,8 +312,9 @@ def listens_where():
     found = set()
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            connections = (getattr(process, "net_connections", None) or process.connections)(kind="inet")
-            found |= {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN}
+            # psutil 6 gave it a new name.
+            connections = getattr(process, "net_connections", None) or process.connections
+            found |= {c.laddr.ip for c in connections(kind="inet") if c.status == "LISTEN"}
     return found
 
 
