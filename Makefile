@@ -104,7 +104,7 @@ book/web/node_modules/ready: book/web/package-lock.json
 
 html: build/html/index.html  ## Build the web book from the committed notebooks, executing nothing
 
-build/html/index.html: .venv-web/ready book/web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml img/*.svg book/web/*.* book/web/static/* book/web/templates/* book/web/templates/*/*)
+build/html/index.html: .venv-web/ready book/web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml d2l_local/frameworks.ini img/*.svg book/web/*.* book/web/static/* book/web/templates/* book/web/templates/*/*)
 	$(WEB_PY) -m book.web
 
 serve: html  ## Build the web book and serve it on this machine (PORT=8000)

@@ -4,7 +4,8 @@
 
 Each language becomes a site of its own, `<out>/<language>`, of the notebooks in
 `chapters/<framework>/<language>`: one page a section, whatever its frameworks. What Sphinx reads is
-written to `build/web` first. The site replaces the one that was there once it is complete.
+written to `build/web` first. The site replaces the one that was there once it is complete; a folder
+with anything else in it is left alone.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import mimetypes
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
-from book.web.merge import page, title
+from book.web import BuildError
+from book.web.merge import merged_page, title_of
 from d2l_local import frameworks
 
 import jinja2
@@ -32,7 +34,7 @@ import yaml
 
 WEB = Path(__file__).resolve().parent
 IMAGE = re.compile(r"(!\[[^\]]*\]\()([^):\s]+)(\))")
-LINK = re.compile(r"(?<!!)(\[[^\]]*\]\()([^):\s#]+)(\))")
+LINK = re.compile(r"(?<!!)(\[[^\]]*\]\()([^):\s#]+)((?:#[^)\s]*)?\))")
 # What the pages load from npm's packages, and where the site has it.
 VENDOR = {
     **{
@@ -52,8 +54,8 @@ ICONS = {
 }
 
 
-class BuildError(Exception):
-    """What is wrong, and what to do about it."""
+# A file of the site that says that it is one, so that the next may replace it.
+MARK = ".made-by-book-web"
 
 
 class Book:
@@ -64,45 +66,96 @@ class Book:
         glossary = yaml.safe_load((root / "chapters/text/glossary.yml").read_text("utf-8"))
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         self.repository = project["urls"]["Repository"].rstrip("/")
-        table = frameworks.load(root / "d2l_local/frameworks.ini")
-        self.frameworks = {name: framework.title for name, framework in table.items()}
-        self.labels = yaml.safe_load((WEB / "labels.yml").read_text("utf-8"))
-        found = {path.parent.name for path in root.glob("chapters/*/*/*.ipynb")}
+        try:
+            self.frameworks = frameworks.load(root / "d2l_local/frameworks.ini")
+        except ValueError as error:
+            raise BuildError(str(error)) from None
+        for name in [*self.frameworks, *glossary["languages"]]:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", str(name)):
+                raise BuildError(f"{name!r} names a folder: letters, digits and hyphens only")
+        self.labels = yaml.safe_load((root / "book/web/labels.yml").read_text("utf-8"))
         self.languages = {
-            lang: words for lang, words in glossary["languages"].items() if lang in found
+            lang: words
+            for lang, words in glossary["languages"].items()
+            if any(root.glob(f"chapters/*/{lang}/*.ipynb"))
         }
         if not self.languages:
             raise BuildError(f"no notebooks in {root}/chapters; make them with `make notebooks`")
         for lang in set(self.languages) - set(self.labels):
             raise BuildError(f"book/web/labels.yml has nothing for {lang!r}; add it, as for 'en'")
+        # What HTML calls the languages
+        self.codes = {lang: words.get("html", lang) for lang, words in self.languages.items()}
+        self.sections: dict[str, dict[str, dict]] = {}
+        for lang in self.languages:
+            self.sections[lang] = self.read_sections(lang)
 
-    def notebooks(self, lang: str) -> dict[str, dict]:
+    def read_sections(self, lang: str) -> dict[str, dict]:
         """Return the sections in reading order, each a map from its frameworks to notebooks."""
         sections: dict[str, dict] = {}
         for framework in self.frameworks:
-            for path in sorted((self.root / "chapters" / framework / lang).glob("*.ipynb")):
+            for path in sorted(self.folder(framework, lang).glob("*.ipynb")):
                 notebook = nbformat.read(path, as_version=4)
                 sections.setdefault(path.stem, {})[framework] = notebook
-        if "index" not in sections:
-            raise BuildError(f"no index.ipynb in chapters/*/{lang}; it says in which order to read")
         order = ["index"]
-        for notebook in sections["index"].values():
+        for notebook in self.index({**self.sections, lang: sections}, lang).values():
             for cell in notebook.cells[1:]:
                 if cell.cell_type == "markdown":
                     order += [Path(link[2]).stem for link in LINK.finditer(cell.source)]
         order += sections
         return {name: sections[name] for name in dict.fromkeys(order) if name in sections}
 
+    def index(self, sections: dict[str, dict[str, dict]], lang: str) -> dict:
+        """Return the notebooks of a language's index; if it has none yet, the first language's."""
+        for known in [sections[lang], *sections.values()]:
+            if "index" in known:
+                return known["index"]
+        raise BuildError(f"no index.ipynb in chapters/*/{lang}; it says in which order to read")
+
+    def title(self, lang: str) -> str:
+        return title_of(self.index(self.sections, lang))
+
+    def translations(self, name: str) -> list[str]:
+        """Return the languages that have a page; each has an index."""
+        return [lang for lang, known in self.sections.items() if name in {*known, "index"}]
+
+    def folder(self, framework: str, lang: str) -> Path:
+        return self.root / "chapters" / framework / lang
+
     def path(self, framework: str, lang: str, name: str) -> str:
         return f"chapters/{framework}/{lang}/{name}.ipynb"
+
+    def target(self, framework: str, lang: str, link: str) -> Path:
+        """Return the path from the root that a notebook's link leads to.
+
+        Where its framework or language lacks the section, that is another's notebook.
+        """
+        path = self.inside(self.folder(framework, lang), link)
+        if path.suffix == ".ipynb" and not path.exists():
+            for other in dict.fromkeys([lang, *self.languages]):
+                for found in self.sections[other].get(path.stem, {}):
+                    return Path(self.path(found, other, path.stem))
+        return path.relative_to(self.root)
+
+    def inside(self, folder: Path, link: str) -> Path:
+        """Return the path of what a notebook in a folder links or shows: a part of the project."""
+        path = (folder / link).resolve()
+        if not path.is_relative_to(self.root):
+            raise BuildError(f"{folder}: a notebook leads out of the project, to {link}")
+        return path
+
+    def image(self, folder: Path, link: str) -> Path:
+        path = self.inside(folder, link)
+        if not path.is_file():
+            raise BuildError(f"{folder}: a notebook shows {link}, and there is no such image")
+        return path
 
 
 def stamp(book: Book, lang: str, framework: str, notebook) -> dict[str, str]:
     """Return when, on what and with what a notebook was executed, in words of the language."""
     label, ran = book.labels[lang], notebook.metadata.get("d2l_local", {})
     found = ran.get("versions", {})
-    names = {framework: book.frameworks[framework], "torch": "PyTorch", "numpy": "NumPy"}
-    names["python"] = "Python"
+    used = book.frameworks[framework]
+    names = {**dict.fromkeys(used.distributions, used.title), "numpy": "NumPy", "python": "Python"}
     order = [name for name in [*names, *sorted(set(found) - set(names))] if name in found]
     hardware = re.sub(r"(\d+)-core ", label["cores"], ran.get("hardware", "?"))
     return {
@@ -137,18 +190,11 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
     return "\n".join(parts)
 
 
-def find_image(folder: Path, name: str) -> Path:
-    image = (folder / name).resolve()
-    if not image.is_file():
-        raise BuildError(f"{folder}: a notebook shows {name}, and there is no such image")
-    return image
-
-
-def take_images(source: str, folder: Path, target: Path) -> str:
+def take_images(book: Book, source: str, folder: Path, target: Path) -> str:
     """Copy the images that some prose shows into ``target``; return the prose with their places."""
 
     def take(found):
-        image = find_image(folder, found[2])
+        image = book.image(folder, found[2])
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(image, target / image.name)
         return f"{found[1]}{target.name}/{image.name}{found[3]}"
@@ -156,14 +202,31 @@ def take_images(source: str, folder: Path, target: Path) -> str:
     return IMAGE.sub(take, source)
 
 
+def place_links(book: Book, source: str, framework: str, lang: str) -> str:
+    """Return the prose with its links to notebooks as links to pages.
+
+    `language:en/servers.html` is one of another language, which `extension.py` understands.
+    """
+
+    def place(found):
+        path = book.target(framework, lang, found[2])
+        other = path.parent.name
+        if path.suffix != ".ipynb" or path.stem not in book.sections.get(other, {}):
+            return found[0]
+        page = f"{path.stem}.ipynb" if other == lang else f"language:{other}/{path.stem}.html"
+        return f"{found[1]}{page}{found[3]}"
+
+    return LINK.sub(place, source)
+
+
 def standalone(book: Book, framework: str, lang: str, name: str, notebook) -> str:
     """Return the notebook as a reader downloads it: images inside, links to the repository."""
     notebook = nbformat.from_dict(json.loads(json.dumps(notebook)))
-    folder = book.root / "chapters" / framework / lang
+    folder = book.folder(framework, lang)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             for found in list(IMAGE.finditer(cell.source)):
-                image = find_image(folder, found[2])
+                image = book.image(folder, found[2])
                 kind = mimetypes.guess_type(image.name)[0]
                 data = base64.b64encode(image.read_bytes()).decode()
                 cell.setdefault("attachments", {})[image.name] = {kind: data}
@@ -172,8 +235,8 @@ def standalone(book: Book, framework: str, lang: str, name: str, notebook) -> st
             )
 
             def absolute(found):
-                path = (folder / found[2]).resolve().relative_to(book.root)
-                return f"{found[1]}{book.repository}/blob/main/{path.as_posix()}{found[3]}"
+                path = book.target(framework, lang, found[2]).as_posix()
+                return f"{found[1]}{book.repository}/blob/main/{path}{found[3]}"
 
             cell.source = LINK.sub(absolute, cell.source)
     return nbformat.writes(notebook)
@@ -190,8 +253,8 @@ def timelines(notebook) -> None:
             data = output.get("metadata", {}).get("d2l_local")
             if data and "charts" in data:
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+                text = text.replace("<", "\\u003c")  # Nothing in it ends the script
                 script = f'<script type="application/json" class="timeline">{text}</script>'
-                script = script.replace("</", "<\\/").replace("<\\/script>", "</script>")
                 outputs.append(nbformat.v4.new_output("display_data", data={"text/html": script}))
         cell.outputs = outputs
 
@@ -224,12 +287,12 @@ def status(book: Book, lang: str, sections: dict) -> str:
         for framework, notebook in notebooks.items():
             code = [cell for cell in notebook.cells if cell.cell_type == "code"]
             missing = skipped(notebook, label["not_run"])
-            named = book.frameworks[framework]
-            text = html.escape(title(notebooks))
+            named = html.escape(book.frameworks[framework].title)
+            text = html.escape(title_of(notebooks))
             link = f'<a href="{name}.html?framework={framework}">{text}</a>'
-            ran = stamp(book, lang, framework, notebook).values()
+            ran = map(html.escape, stamp(book, lang, framework, notebook).values())
             rows.append([link, named, *ran, f"{len(code) - len(missing)}/{len(code)}"])
-            gaps += [[link, named, f"`{cell}`", why] for cell, why in missing]
+            gaps += [[link, named, f"`{cell}`", html.escape(why)] for cell, why in missing]
     parts = [
         '+++ {"id": "status"}',
         f"# {label['status']}",
@@ -242,38 +305,52 @@ def status(book: Book, lang: str, sections: dict) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def contents(sections: dict, *options: str) -> str:
+    """Return what tells Sphinx the order of the pages, below the index."""
+    names = [name for name in sections if name != "index"] + ["status"]
+    return "\n".join(["```{toctree}", *options, "", *names, "```"])
+
+
 def write_sources(book: Book, lang: str, source: Path) -> None:
     """Write what Sphinx reads to make the site of one language."""
-    sections, pages = book.notebooks(lang), {}
+    sections = book.sections[lang]
+    pages: dict[str, dict] = {}
     for name, notebooks in sections.items():
         for framework, notebook in notebooks.items():
             target = source / "_extra/notebooks" / framework / f"{name}.ipynb"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(standalone(book, framework, lang, name, notebook), "utf-8")
-            folder = book.root / "chapters" / framework / lang
+            folder = book.folder(framework, lang)
             for cell in notebook.cells:
                 if cell.cell_type == "markdown":
-                    cell.source = take_images(cell.source, folder, source / "img")
-        made = page(notebooks, head(book, lang, name, notebooks))
+                    cell.source = take_images(book, cell.source, folder, source / "img")
+                    cell.source = place_links(book, cell.source, framework, lang)
+        made = merged_page(notebooks, head(book, lang, name, notebooks), book.labels[lang]["folds"])
         timelines(made)
         if name == "index":
-            inside = "\n".join([other for other in sections if other != "index"] + ["status"])
-            toctree = f"```{{toctree}}\n:hidden:\n\n{inside}\n```"
-            made.cells.append(nbformat.v4.new_markdown_cell(toctree))
+            made.cells.append(nbformat.v4.new_markdown_cell(contents(sections, ":hidden:")))
         nbformat.write(made, source / f"{name}.ipynb")
         pages[name] = {
             "frameworks": list(notebooks),
+            "languages": book.translations(name),
             "timelines": "application/json" in nbformat.writes(made),
         }
+    if "index" not in sections:
+        text = f'+++ {{"id": "title"}}\n# {book.title(lang)}\n\n{contents(sections)}\n'
+        (source / "index.md").write_text(text, "utf-8")
+        pages["index"] = {"frameworks": [], "languages": book.translations("index")}
     (source / "status.md").write_text(status(book, lang, sections), "utf-8")
     used = [f for f in book.frameworks if any(f in p["frameworks"] for p in pages.values())]
     facts = {
         "lang": lang,
-        "title": title(sections["index"]),
+        "title": book.title(lang),
         "repository": book.repository,
         "languages": {code: words["name"] for code, words in book.languages.items()},
-        "codes": {c: book.labels[c]["sphinx"].replace("_", "-") for c in book.languages},
-        "frameworks": {framework: book.frameworks[framework] for framework in used},
+        "codes": book.codes,
+        "search": book.languages[lang].get("search"),
+        "fonts": book.languages[lang].get("font", []),
+        "frameworks": {framework: book.frameworks[framework].title for framework in used},
+        "colors": {framework: book.frameworks[framework].color for framework in used},
         "labels": book.labels[lang],
         "pages": pages,
     }
@@ -303,69 +380,38 @@ def write_vendor(target: Path) -> None:
 
 def build(root: Path, out: Path) -> None:
     """Build the site of the chapter in ``root`` and put it at ``out``, whole or not at all."""
-    book = Book(root)
-    work, new = root / "build/web", out.with_name(out.name + ".new")
-    for folder in (work, new):
-        shutil.rmtree(folder, ignore_errors=True)
+    something = any(out.iterdir()) if out.is_dir() else out.exists()
+    if something and not (out / MARK).is_file():
+        raise BuildError(f"{out} is not a site of this book; name another folder, or remove it")
+    book, work = Book(root), root / "build/web"
+    shutil.rmtree(work, ignore_errors=True)
     write_vendor(work / "vendor")
-    try:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as beside:
+        new, old = Path(beside, "new"), Path(beside, "old")
         for lang in book.languages:
             source = work / lang
             source.mkdir(parents=True)
             write_sources(book, lang, source)
             run_sphinx(source, new / lang)
         write_entrance(book, new)
-        for page in new.rglob("*.html"):
-            page.write_text(finish_images(page, book.labels), "utf-8")
-        for needless in [*new.rglob("*.map"), *new.rglob("fontawesome.js")]:
-            needless.unlink()
+        for needless in ("*.map", "fontawesome.js", "*webpack-macros.html"):
+            for path in list(new.rglob(needless)):
+                path.unlink()
         shutil.rmtree(new / "jupyter_execute", ignore_errors=True)
-        shutil.rmtree(out, ignore_errors=True)
+        (new / MARK).touch()
+        if out.exists():
+            out.rename(old)
         new.rename(out)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
     print(f"{out}: {', '.join(book.languages)}")
 
 
 def run_sphinx(source: Path, target: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
-    command += ["-c", WEB, "-d", source.with_name(f"{source.name}-doctrees"), source, target]
+    doctrees = source.with_name(f"{source.name}-doctrees")
+    command += [*map(str, ["-c", WEB, "-d", doctrees, source, target])]
     if subprocess.run(command, env={**os.environ, "BOOK": str(source)}).returncode:
         raise BuildError(f"Sphinx could not build the pages of {source}; it said why above")
-
-
-def finish_images(page: Path, labels: dict) -> str:
-    """Return a page whose images have a size and an alternative text and load when needed.
-
-    So nothing moves while they load, and those of the other framework or far below do not. Those
-    that a phone would make too small to read are marked.
-    """
-    source = page.read_text("utf-8")
-
-    def finish(found):
-        alt, src = found[1], found[2]
-        if alt == src:  # A picture among the outputs
-            alt = html.escape(labels[page.parent.name]["picture"])
-        size = image_size(page.parent / src)
-        width = re.search(r'width="(\d+)"', size)
-        mark = ' class="wide"' if width and int(width[1]) > 500 else ""
-        image = f'<img alt="{alt}" src="{src}"{size}{mark} loading="lazy">'
-        return f'<div class="picture">{image}</div>' if src.endswith(".png") else image
-
-    return re.sub(r'<img alt="([^"]*)" src="(_images/[^"]*)" />', finish, source)
-
-
-def image_size(image: Path) -> str:
-    """Return the attributes that give the size of a PNG or SVG, in pixels."""
-    data = image.read_bytes()
-    if image.suffix == ".png":
-        width, height = struct.unpack(">II", data[16:24])
-    else:
-        box = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', data.decode())
-        if not box:
-            return ""
-        width, height = (round(float(number)) for number in box.groups())
-    return f' width="{width}" height="{height}"'
 
 
 def write_entrance(book: Book, out: Path) -> None:
@@ -373,9 +419,9 @@ def write_entrance(book: Book, out: Path) -> None:
     languages = [
         {
             "lang": lang,
-            "code": book.labels[lang]["sphinx"].replace("_", "-"),
+            "code": book.codes[lang],
             "name": words["name"],
-            "title": title(book.notebooks(lang)["index"]),
+            "title": book.title(lang),
         }
         for lang, words in book.languages.items()
     ]

@@ -13,7 +13,7 @@ book = json.loads((SOURCE / "book.json").read_text("utf-8"))
 label = book["labels"]
 
 project = html_title = book["title"]
-language = label["sphinx"]
+language = book["codes"][book["lang"]].replace("-", "_")
 author = copyright = ""
 extensions = ["myst_nb", "sphinx.ext.mathjax", "sphinx_copybutton", "book.web.extension"]
 exclude_patterns = ["_extra"]
@@ -45,7 +45,7 @@ html_favicon = str(WEB / "static/favicon.svg")
 html_css_files = ["icons.css", "book.css"]
 html_js_files = [("book.js", {"defer": "defer"})]
 html_search_language = book["lang"]
-html_context = {"default_mode": "light"}
+html_context = {"default_mode": "light", "book": book, "label": label}
 html_permalinks_icon = "#"
 html_copy_source = html_show_sourcelink = False
 html_show_sphinx = html_show_copyright = html_use_index = False

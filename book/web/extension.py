@@ -1,29 +1,50 @@
-"""What the book adds to Sphinx: framework divisions, folds, anchors, and search in Chinese."""
+"""What the book adds to Sphinx.
+
+Framework divisions, folds, anchors, finished images, links across languages, and search in
+languages that put no spaces between words.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from itertools import groupby
 from pathlib import Path
 
 from docutils import nodes
 from snowballstemmer import stemmer
+from sphinx.addnodes import pending_xref
 from sphinx.search import SearchLanguage, languages
 from sphinx.search._stopwords.en import ENGLISH_STOPWORDS
 from sphinx.transforms import SphinxTransform
+from sphinx.util.images import get_image_size
+from sphinx.util.logging import getLogger
+
+WARN = getLogger(__name__).warning  # Sphinx then fails, once it has read everything
 
 
 class details(nodes.container):  # noqa: N801, as docutils calls its nodes
-    """A fold; its attribute `title` is what shows while it is closed."""
+    """A fold; its attribute `title` is what shows while it is closed, as HTML."""
 
 
 def visit_details(self, node):
     self.body.append(self.starttag(node, "details"))
-    self.body.append(f"<summary>{self.encode(node['title'])}</summary>\n")
+    self.body.append(f"<summary>{node['title']}</summary>\n")
 
 
 def depart_details(self, node):
     self.body.append("</details>\n")
+
+
+def fold(title: str, *children: nodes.Node, kind: str = "", **attributes) -> details:
+    """Return a fold of the children; what it is for is one of its classes."""
+    made = details("", *children, title=title, **attributes)
+    made["classes"] = ["fold", *kinds(kind), *made["classes"]]
+    return made
+
+
+def kinds(kind: str) -> list[str]:
+    return [f"kind-{kind}"] if kind else []
 
 
 class Divide(SphinxTransform):
@@ -33,56 +54,81 @@ class Divide(SphinxTransform):
 
     def apply(self, **kwargs):
         self.mark: dict = {}
-        self.divide(self.document)
+        self.marks: dict[nodes.Node, dict] = {}
+        self.read(self.document)
+        self.gather(self.document)
 
-    def divide(self, parent):
-        children, parent.children = parent.children, []
-        fold = division = None
-        folded = divided = None  # The marks that `fold` and `division` were made for
-        for child in children:
+    def read(self, parent):
+        """Take the marks out of the document; note which one holds for what."""
+        for child in list(parent.children):
             if isinstance(child, nodes.comment) and "block_break" in child["classes"]:
-                self.mark = json.loads(child.astext())
-                self.count = 0
-            elif isinstance(child, nodes.title):
-                child["classes"] += classes(self.mark)
-                parent += child
-            elif isinstance(child, nodes.section):
-                if self.mark.get("fold"):
-                    raise ValueError(f"a heading in the fold {self.mark['fold']['title']!r}")
-                if self.mark.get("id"):
-                    self.count += 1
-                    number = f"-{self.count}" if self.count > 1 else ""
-                    child["ids"] = [self.mark["id"] + number]
-                fold = division = folded = divided = None
-                parent += child
-                self.divide(child)
-            else:
-                place = parent
-                if self.mark.get("fold"):
-                    if folded != self.mark["fold"]:
-                        folded, divided = self.mark["fold"], None
-                        fold = details(title=folded["title"], ids=[folded["id"]])
-                        fold["classes"] = ["solution", *classes(folded)]
-                        parent += fold
-                    place = fold
+                self.mark = json.loads(child.astext()) | {"headings": 0}
+                parent.remove(child)
+                continue
+            self.marks[child] = self.mark
+            if isinstance(child, nodes.section):
+                self.name(child)
+                self.read(child)
+
+    def name(self, section):
+        """Give a section the anchor that its mark says; headings after the first are numbered."""
+        if "fold" in self.mark:
+            WARN(f"a heading in the fold {self.mark['fold']['title']!r}", location=section)
+        if "id" in self.mark:
+            self.mark["headings"] += 1
+            count = self.mark["headings"]
+            section["ids"] = [self.mark["id"] + (f"-{count}" if count > 1 else "")]
+
+    def gather(self, parent):
+        """Put what stands under a heading into its folds, and in them into divisions."""
+        children, parent.children = parent.children, []
+        for mark, folded in groupby(children, self.fold_of):
+            place = parent
+            if mark:
+                place = fold(
+                    mark["title"], kind=mark.get("kind", ""), ids=[mark["id"]], classes=who(mark)
+                )
+                parent += place
+            for classes, alike in groupby(folded, self.division_of):
+                group = list(alike)
+                if set(classes) <= set(place["classes"]):
+                    place += group
                 else:
-                    folded = None
-                if classes(self.mark):
-                    if divided != (folded, self.mark["frameworks"]):
-                        divided = (folded, self.mark["frameworks"])
-                        division = nodes.container(classes=classes(self.mark))
-                        division["framework"] = True
-                        place += division
-                    place = division
-                else:
-                    divided = None
-                place += child
+                    place += nodes.container("", *group, classes=classes)
+                for child in group:
+                    self.finish(child)
+
+    def fold_of(self, child) -> dict | None:
+        return None if isinstance(child, HEADED) else self.marks[child].get("fold")
+
+    def division_of(self, child) -> list[str]:
+        """Return the classes of the division that a child belongs into."""
+        mark = self.marks[child]
+        return [] if isinstance(child, HEADED) else [*who(mark), *kinds(mark.get("kind", ""))]
+
+    def finish(self, child):
+        """Mark a title, gather in a section, fold the parts of a cell."""
+        mark = self.marks[child]
+        if isinstance(child, nodes.title):
+            child["classes"] += who(mark)
+        elif isinstance(child, nodes.section):
+            self.gather(child)
+        else:
+            for name, title in mark.get("parts", {}).items():
+                for part in list(child.findall(nodes.container)):
+                    if f"cell_{name}" in part["classes"]:
+                        folded = fold(title, kind=name)
+                        part.parent.replace(part, folded)
+                        folded += part
 
 
-def classes(mark: dict) -> list[str]:
+HEADED = (nodes.title, nodes.section)
+
+
+def who(mark: dict) -> list[str]:
     """Return the classes of what only some frameworks have."""
-    frameworks = mark.get("frameworks", [])
-    return ["framework", *(f"framework-{name}" for name in frameworks)] if frameworks else []
+    names = mark.get("frameworks", [])
+    return ["framework", *(f"framework-{name}" for name in names)] if names else []
 
 
 OPENING, CLOSING = "(\\[（《“‘「", ")\\].,;:!?…）》”’」，。、；：！？"
@@ -134,20 +180,67 @@ class Stamps(SphinxTransform):
                 raw.replace_self(unsearched(html=raw.astext()))
 
 
-class Chinese(SearchLanguage):
-    """Indexes Chinese by pairs of characters, and splits what the reader looks for likewise.
+def visit_image(self, node):
+    """Write an image with a text and its size, to be loaded when needed.
+
+    So nothing moves while images load, and those of other frameworks or far below do not. Those
+    that a phone would make too small to read are marked.
+    """
+    image = Path(self.builder.srcdir, node["uri"]).resolve()
+    # MyST-NB puts the pictures among the outputs beside the pages
+    ours = (self.builder.srcdir, Path(self.builder.outdir).parent)
+    if not any(image.is_relative_to(Path(folder).resolve()) for folder in ours):
+        WARN(f"the image {node['uri']} is not one of the book's", location=node)
+        raise nodes.SkipNode
+    size = svg_size(image) if image.suffix == ".svg" else get_image_size(image)
+    if size:
+        node["width"], node["height"] = map(str, size)
+        node["classes"] += ["wide"] * (size[0] > 500)
+    node["loading"] = "lazy"
+    if not node.get("alt"):  # A picture among the outputs
+        node["alt"] = self.config.html_context["label"]["picture"]
+    scrolls = image.suffix == ".png" and not isinstance(node.parent, nodes.TextElement)
+    self.body.append('<div class="picture">' if scrolls else "")
+    type(self).visit_image(self, node)
+    self.body.append("</div>\n" if scrolls else "")
+
+
+def depart_image(self, node):
+    pass
+
+
+def svg_size(image: Path) -> tuple[int, int] | None:
+    """Return width and height of an SVG, in pixels as its own coordinates count them."""
+    box = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', image.read_text("utf-8"))
+    return (round(float(box[1])), round(float(box[2]))) if box else None
+
+
+class OtherLanguages(SphinxTransform):
+    """Makes links to pages of other languages, which this site lacks, of `language:...`."""
+
+    default_priority = 900
+
+    def apply(self, **kwargs):
+        for link in list(self.document.findall(pending_xref)):
+            if link["reftarget"].startswith("language:"):
+                place = "../" + link["reftarget"].removeprefix("language:")
+                link.replace_self(nodes.reference("", "", *link.children, refuri=place))
+
+
+class Pairs(SearchLanguage):
+    """Indexes words by pairs of characters where no spaces divide them, as in Chinese.
 
     A dictionary cuts a sentence into other words than the browser, or the reader, would; with pairs
     on both sides any part of a sentence is found.
     """
 
-    lang = "zh"
     language_name = "English"  # The language of the stemmer
     js_stemmer_rawcode = "english-stemmer.js"
     stopwords = ENGLISH_STOPWORDS
     js_splitter_code = """
-var splitQuery = (query) => query.match(/[\\u3400-\\u9fff]+|[^\\W_]\\w*/g)?.flatMap((run) =>
-  run[0] < "\\u3400" || run.length < 3 ? [run]
+const words = /[\\u3040-\\u30ff\\u3400-\\u9fff]+|[^\\W_]\\w*/g;
+var splitQuery = (query) => query.match(words)?.flatMap((run) =>
+  run[0] < "\\u3040" || run.length < 3 ? [run]
     : Array.from({length: run.length - 1}, (_, i) => run.slice(i, i + 2))) ?? [];
 
 // What is shown and marked of a page is what was typed, undivided.
@@ -168,7 +261,7 @@ Search.makeSearchSummary = (text, terms, anchor) => summarize(text, [...terms, .
 
     def split(self, input):
         words = re.findall(r"[A-Za-z0-9]\w*", input, re.ASCII)
-        for run in re.findall(r"[\u3400-\u9fff]+", input):
+        for run in re.findall(r"[\u3040-\u30ff\u3400-\u9fff]+", input):
             words += [run[i : i + 2] for i in range(len(run) - 1)] + list(run)
         return words
 
@@ -180,42 +273,45 @@ Search.makeSearchSummary = (text, terms, anchor) => summarize(text, [...terms, .
 
 
 def add_context(app, pagename, templatename, context, doctree):
-    """Give the templates what `build.py` knows, and the page what its timelines need."""
-    book = json.loads(Path(app.srcdir, "book.json").read_text("utf-8"))
-    page = book["pages"].get(pagename, {})
-    context.update(book=book, label=book["labels"], page=page)
+    """Tell the templates about the page, and give it what its timelines need."""
+    context["css_string"] = css_string
+    context["page"] = page = context["book"]["pages"].get(pagename, {})
     if page.get("timelines"):
         app.add_css_file("uplot/uPlot.css")
         app.add_js_file("uplot/uPlot.js", defer="defer")
         app.add_js_file("timeline.js", defer="defer")
 
 
-def mark_contents(app, pagename, templatename, context, doctree):
+def mark_contents(app, doctree):
     """Let the page's contents show a framework's headings with the framework only."""
-    found = {
-        f'href="#{identifier}"': " ".join(title["classes"])
-        for title in (doctree.findall(nodes.title) if doctree else ())
+    classes = {
+        f"#{identifier}": title["classes"]
+        for title in doctree.findall(nodes.title)
         for identifier in title.parent.get("ids", [])
-        if "framework" in title["classes"]
     }
-    contents = context.get("generate_toc_html")
+    for link in app.env.tocs[app.env.current_document.docname].findall(nodes.reference):
+        link["classes"] += classes.get(link["anchorname"], [])
 
-    def marked(**kwargs):
-        def mark(link):
-            return f'<a class="{link[1]} {found.get(link[2], "")}" {link[2]}'
 
-        return re.sub(r'<a class="([^"]*)" (href="#[^"]*")', mark, str(contents(**kwargs)))
+def choose_search(app, config):
+    """Let the book's table of languages say how a language is searched."""
+    book = config.html_context["book"]
+    if book["search"] == "pairs":
+        languages[book["lang"]] = type("Search", (Pairs,), {"lang": book["lang"]})
 
-    if found and contents:
-        context["generate_toc_html"] = marked
+
+def css_string(text: str) -> str:
+    """Return a text as a CSS string that cannot end its style sheet."""
+    return '"' + re.sub(r'["\\<\n]', lambda found: f"\\{ord(found[0]):x} ", text) + '"'
 
 
 def setup(app):
-    languages["zh"] = Chinese
     app.add_node(details, html=(visit_details, depart_details))
     app.add_node(unsearched, html=(visit_unsearched, None))
-    for transform in (Divide, Unbroken, Stamps):
+    app.add_node(nodes.image, override=True, html=(visit_image, depart_image))
+    for transform in (Divide, OtherLanguages, Unbroken, Stamps):
         app.add_transform(transform)
+    app.connect("config-inited", choose_search)
+    app.connect("doctree-read", mark_contents, priority=900)  # After Sphinx has collected titles
     app.connect("html-page-context", add_context, priority=400)  # Before the theme
-    app.connect("html-page-context", mark_contents, priority=900)  # After it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

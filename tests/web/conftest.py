@@ -56,10 +56,14 @@ def served(folder: Path):
 @pytest.fixture(scope="session")
 def chapter_root(tmp_path_factory):
     """Return a copy of what the chapter's site is built from; in the original, others may work."""
+    from sample import DATA
+
     root = tmp_path_factory.mktemp("chapter")
     for folder in ("chapters", "img"):
         shutil.copytree(ROOT / folder, root / folder)
-    shutil.copy(ROOT / "pyproject.toml", root)
+    for file in DATA:
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, root / file)
     return root
 
 
@@ -87,6 +91,19 @@ def sample(sample_root):
     done = run_build(sample_root, sample_root / "build/html")
     assert done.returncode == 0, done.stdout + done.stderr
     with served(sample_root / "build/html") as site:
+        yield site
+
+
+@pytest.fixture(scope="session")
+def wide(tmp_path_factory):
+    """Return the site of the sample with a third framework and a partly translated language."""
+    from sample import write_book
+
+    root = tmp_path_factory.mktemp("wide")
+    write_book(root, third=True)
+    done = run_build(root, root / "build/html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with served(root / "build/html") as site:
         yield site
 
 

@@ -110,6 +110,21 @@ def test_a_section_of_one_framework_says_so(sample, visit):
     assert mxnet.get_attribute("aria-pressed") == "true"
 
 
+def test_a_page_without_the_chosen_framework_shows_another(wide, visit):
+    """Else what its frameworks have each would be hidden."""
+    watched = visit(wide, "en/guess.html?framework=tiny")
+    assert watched.page.get_by_text("look_inside()").count() == 1
+    assert watched.page.locator(".stamp.framework-mxnet").is_visible()
+    pressed = watched.page.locator('.frameworks [aria-pressed="true"]')
+    assert pressed.all_inner_texts() == ["MXNet"]
+    assert watched.page.get_by_role("button", name="Tiny").is_disabled()
+    # The choice holds where there is one
+    page = watched.open("en/two.html")
+    assert page.get_by_text("run_with('tiny')").is_visible()
+    assert frameworks_shown(page) == {"mxnet": False, "pytorch": False}
+    assert not watched.problems
+
+
 def test_the_switch_keeps_the_reader_s_place(sample, visit):
     page = visit(sample, "en/two.html", viewport={"width": 800, "height": 300}).page
     heading = page.get_by_role("heading", name="Look Closely")
@@ -145,6 +160,21 @@ def test_the_language_switch_at_the_top_leads_to_the_top(sample, visit):
 def test_the_entrance_leads_to_the_reader_s_language(sample, visit, locale, lang):
     page = visit(sample, "", locale=locale).page
     page.wait_for_url(f"**/{lang}/index.html")
+
+
+def test_a_third_language_is_offered_where_it_is_there(wide, visit):
+    page = visit(wide, "en/two.html").page
+    offered = page.locator(".languages a")
+    assert offered.all_inner_texts() == ["中文", "日本語"]
+    offered.last.click()
+    page.wait_for_url("**/ja/two.html")
+    page.get_by_role("link", name="サーバ").click()
+    page.wait_for_url("**/en/servers.html")
+    assert page.locator(".languages a").all_inner_texts() == ["中文"]
+    # Words that nothing divides are found in parts
+    found = visit(wide, "ja/search.html?q=ンは計算グラ").page.locator("#search-results li")
+    found.first.wait_for()
+    assert "二つのデバイス" in found.first.inner_text()
 
 
 def test_the_choice_of_a_language_is_remembered(sample, visit):
@@ -298,6 +328,43 @@ def test_solutions_are_folded(sample, visit):
     page.get_by_text("Solution 1").focus()
     page.keyboard.press("Enter")
     assert answer.is_visible() and code.is_visible()
+
+
+def test_what_a_block_is_for_decides_what_is_folded(sample, visit):
+    page = visit(sample, "en/guess.html").page
+    for fold, inside in (
+        ("Show the code", "def draw():"),
+        ("Why the first call is slow", "look_inside()"),
+        ("Hint 1", "Twice."),
+        ("Solution", "def faster(): # mxnet"),
+        ("Show what was measured", "measured with mxnet"),
+    ):
+        text = page.get_by_text(inside).locator("visible=true")
+        assert text.count() == 0, fold
+        page.locator("summary:visible", has_text=re.compile(f"^{fold}$")).click()
+        assert text.count() == 1, fold
+    for shown in ("drawn", "measure()", "def faster():\n    pass", "check(faster)", "not yet"):
+        assert page.locator("pre", has_text=shown).first.is_visible(), shown
+    # Of the prediction's two charts, which were drawn while nobody saw them
+    chart = page.locator(".framework-mxnet .timeline-box")
+    assert chart.locator(".u-over").bounding_box()["width"] > 300
+    assert page.locator(".kind-predict").inner_text().startswith("Predict.")
+
+
+def test_folds_open_without_javascript(sample, visit):
+    page = visit(sample, "zh/guess.html", java_script_enabled=False).page
+    measured = page.get_by_text("measured with pytorch")
+    assert not measured.is_visible()
+    page.get_by_text("看测量结果").last.click()
+    assert measured.is_visible()
+
+
+def test_paper_shows_what_was_measured(sample, visit):
+    page = visit(sample, "en/guess.html").page
+    page.emulate_media(media="print")
+    assert page.get_by_text("measured with mxnet").is_visible()
+    assert not page.get_by_text("Show what was measured").first.is_visible()
+    assert not page.get_by_text("look_inside()").is_visible()
 
 
 def test_a_link_into_a_fold_opens_it(sample, visit):
@@ -769,7 +836,7 @@ WEIGHT = """() => [...performance.getEntriesByType("navigation"),
                    ...performance.getEntriesByType("resource")]
     .filter((entry) => !/mathjax.*woff2/.test(entry.name))
     .reduce((sum, entry) => sum + entry.transferSize, 0)"""
-FOLDS = "() => [...document.querySelectorAll('details.solution')].map((fold) => fold.open)"
+FOLDS = "() => [...document.querySelectorAll('details.fold')].map((fold) => fold.open)"
 # Regions that scroll aside and that the keyboard cannot reach
 UNREACHABLE = """() => [...document.querySelectorAll("body *")].filter((e) =>
     e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0

@@ -1,29 +1,57 @@
-"""Which cells of two frameworks' notebooks become one, and that none is lost."""
+"""Which cells of the frameworks' notebooks become one, what is folded, and that none is lost."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from book.web.merge import page
+from book.web import BuildError
+from book.web.merge import merged_page
 
 import pytest
 import sample
+import yaml
 from nbformat.v4 import new_notebook
 
+LABELS = {"aside": "Aside", "solution": "Solution", "code": "Code", "output": "Measured"}
 
-def notebooks(cells: dict):
+
+def page(cells: dict, head: str = ""):
+    """Return the page of one notebook a framework."""
     title = sample.prose("title", "# Title\n\nlinks")
-    return {name: new_notebook(cells=[title, *some]) for name, some in cells.items()}
+    notebooks = {name: new_notebook(cells=[title, *some]) for name, some in cells.items()}
+    return merged_page(notebooks, head, LABELS)
 
 
-def shown(made) -> list[tuple]:
-    """Return (frameworks, fold's title, source, number of outputs) of each cell but the head."""
+def of_text(*blocks):
+    """Return the page of a text: blocks, each with the initials of its frameworks."""
+    names = {name[0]: name for who, *_ in blocks for name in (WHO[letter] for letter in who)}
+    return page(
+        {
+            name: sample.placed([make(name) if letter in who else None for who, make in blocks])
+            for letter, name in names.items()
+        }
+    )
+
+
+WHO = {"m": "mxnet", "p": "pytorch", "t": "tiny"}
+
+
+def marked(made) -> list[tuple]:
+    """Return (mark, cell) of each cell but the head."""
     state, result = {}, []
     for cell in made.cells[2:]:
         if cell.source.startswith("+++ "):
             state = json.loads(cell.source[4:])
-            continue
+        else:
+            result.append((state, cell))
+    return result
+
+
+def shown(made) -> list[tuple]:
+    """Return (frameworks, fold's title, source, number of outputs) of each cell but the head."""
+    result = []
+    for state, cell in marked(made):
         fold = state.get("fold", {}).get("title")
         who = "".join(f[0] for f in state.get("frameworks", [])) or "all"
         visible = "" if "remove-input" in cell.metadata.get("tags", []) else cell.source
@@ -31,29 +59,33 @@ def shown(made) -> list[tuple]:
     return result
 
 
-def p(name, text=None):
-    return sample.prose(name, text or name)
+def p(name, text=None, **about):
+    return lambda framework: sample.prose(name, text or name, **about)
 
 
-def c(source, *texts, tags=()):
-    return sample.code(source.split()[-1], source, *map(sample.printed, texts), tags=tags)
+def c(source, *texts, **about):
+    """Return what makes a code cell; `{}` in the texts of its outputs is the framework."""
+
+    def make(framework):
+        printed = [sample.printed(text.format(framework)) for text in texts]
+        return sample.code(source.split()[-1], source, *printed, **about)
+
+    return make
+
+
+# --- Frameworks -----------------------------------------------------------------------------------
 
 
 def test_what_is_common_stands_once():
-    made = page(notebooks({"mxnet": [p("a"), c("x", "1")], "pytorch": [p("a"), c("x", "1")]}), "")
+    made = of_text(("mp", p("a")), ("mp", c("x", "1")))
     assert shown(made) == [("all", None, "a", 0), ("all", None, "x", 1)]
 
 
-def test_what_differs_stands_framework_after_framework():
-    made = page(
-        notebooks(
-            {
-                "mxnet": [p("a"), p("m"), c("m1"), p("z")],
-                "pytorch": [p("a"), p("p"), c("p1"), c("p2"), p("z")],
-            }
-        ),
-        "",
-    )
+def test_what_differs_stands_in_the_text_s_order():
+    made = of_text(
+        ("mp", p("a")), ("m", p("m")), ("m", c("m1")), ("p", p("p")), ("p", c("p1")),
+        ("p", c("p2")), ("mp", p("z")),
+    )  # fmt: skip
     assert [cell[:3] for cell in shown(made)] == [
         ("all", None, "a"),
         ("m", None, "m"),
@@ -65,38 +97,79 @@ def test_what_differs_stands_framework_after_framework():
     ]
 
 
+def test_other_places_in_the_text_are_other_cells():
+    """Text alone would make one cell of what two blocks say."""
+    made = of_text(("m", c("x")), ("mp", p("a")), ("p", c("x")))
+    assert [cell[:3] for cell in shown(made)] == [
+        ("m", None, "x"), ("all", None, "a"), ("p", None, "x")
+    ]  # fmt: skip
+
+
+def test_one_block_may_read_otherwise_in_each_framework():
+    cells = {
+        f: sample.placed([sample.code("x", f"use({f!r})"), sample.prose("z", "z")])
+        for f in sample.FRAMEWORKS
+    }
+    assert [cell[:3] for cell in shown(page(cells))] == [
+        ("m", None, "use('mxnet')"), ("p", None, "use('pytorch')"), ("all", None, "z")
+    ]  # fmt: skip
+
+
+def test_cells_of_one_block_keep_their_order():
+    cells = {}
+    for framework in sample.FRAMEWORKS:
+        made = [sample.prose("q", "q"), sample.code("s", framework), sample.code("t", "same")]
+        for cell in made:
+            cell.metadata["d2l_local"]["order"] = 7
+        cells[framework] = made
+    assert [cell[:3] for cell in shown(page(cells))] == [
+        ("all", None, "q"), ("m", None, "mxnet"), ("p", None, "pytorch"), ("all", None, "same")
+    ]  # fmt: skip
+
+
 def test_common_code_with_different_outputs_has_each_framework_s():
-    made = page(notebooks({"mxnet": [c("x", "1")], "pytorch": [c("x", "2")]}), "")
+    made = of_text(("mp", c("x", "{}")))
     assert shown(made) == [("all", None, "x", 0), ("m", None, "", 1), ("p", None, "", 1)]
-    assert [cell.outputs[0].text for cell in made.cells if cell.get("outputs")] == ["1\n", "2\n"]
+    outputs = [cell.outputs[0].text for cell in made.cells if cell.get("outputs")]
+    assert outputs == ["mxnet\n", "pytorch\n"]
 
 
 def test_one_framework_needs_no_marks():
-    made = page(notebooks({"mxnet": [c("x", "1"), c("y", "2")]}), "")
+    made = of_text(("m", c("x", "1")), ("m", c("y", "2")))
     assert shown(made) == [("all", None, "x", 1), ("all", None, "y", 1)]
     assert not any("frameworks" in cell.source for cell in made.cells)
 
 
 def test_a_third_framework_needs_no_code():
-    cells = {"a": [p("x"), c("a1"), p("z")], "b": [p("x"), c("b1"), p("z")], "c": [p("x"), p("z")]}
-    made = page(notebooks(cells), "")
-    assert [cell[:3] for cell in shown(made)] == [
-        ("all", None, "x"),
-        ("a", None, "a1"),
-        ("b", None, "b1"),
-        ("all", None, "z"),
+    made = of_text(("mpt", p("x")), ("mt", c("a")), ("p", c("b", "{}")), ("mpt", c("z", "{}")))
+    assert shown(made) == [
+        ("all", None, "x", 0),
+        ("mt", None, "a", 0),
+        ("p", None, "b", 1),
+        ("all", None, "z", 0),
+        ("m", None, "", 1),
+        ("p", None, "", 1),
+        ("t", None, "", 1),
     ]
-    cells["c"].insert(1, c("a1"))
-    made = page(notebooks(cells), "")
-    assert ("ac", None, "a1") in [cell[:3] for cell in shown(made)]
 
+
+def test_a_notebook_from_before_says_what_to_do():
+    with pytest.raises(BuildError, match=r"mxnet: the cell a .* `make notebooks`"):
+        page({"mxnet": [sample.prose("a", "a")]})
+
+
+# --- Folds ----------------------------------------------------------------------------------------
 
 SOLUTION = "<details><summary>Solution 1</summary>\n\nBecause.\n\n</details>"
 
 
 def test_a_solution_takes_its_code_into_its_fold():
-    cells = [p("s", SOLUTION), c("# @title Solution\nx", "1", tags=["solution"]), c("outside")]
-    assert shown(page(notebooks({"mxnet": cells}), "")) == [
+    made = of_text(
+        ("m", p("s", SOLUTION)),
+        ("m", c("# @title Solution\nx", "1", tags=["solution"])),
+        ("m", c("outside")),
+    )
+    assert shown(made) == [
         ("all", "Solution 1", "Because.", 0),
         ("all", "Solution 1", "x", 1),
         ("all", None, "outside", 0),
@@ -104,8 +177,8 @@ def test_a_solution_takes_its_code_into_its_fold():
 
 
 def test_a_common_solution_has_each_framework_s_code():
-    cells = {f: [p("s", SOLUTION), c(f"run_{f}", tags=["solution"])] for f in sample.FRAMEWORKS}
-    assert [cell[:3] for cell in shown(page(notebooks(cells), ""))] == [
+    code = [(f[0], c(f"run_{f}", tags=["solution"])) for f in sample.FRAMEWORKS]
+    assert [cell[:3] for cell in shown(of_text(("mp", p("s", SOLUTION)), *code))] == [
         ("all", "Solution 1", "Because."),
         ("m", "Solution 1", "run_mxnet"),
         ("p", "Solution 1", "run_pytorch"),
@@ -113,11 +186,11 @@ def test_a_common_solution_has_each_framework_s_code():
 
 
 def test_different_solutions_have_a_fold_each():
-    cells = {
-        f: [p("s", SOLUTION.replace("Because", f)), c("same", tags=["solution"]), p("z")]
-        for f in sample.FRAMEWORKS
-    }
-    made = page(notebooks(cells), "")
+    made = of_text(
+        *((f[0], p("s", SOLUTION.replace("Because", f))) for f in sample.FRAMEWORKS),
+        ("mp", c("same", tags=["solution"])),
+        ("mp", p("z")),
+    )
     assert [cell[:3] for cell in shown(made)] == [
         ("m", "Solution 1", "mxnet."),
         ("m", "Solution 1", "same"),
@@ -125,14 +198,59 @@ def test_different_solutions_have_a_fold_each():
         ("p", "Solution 1", "same"),
         ("all", None, "z"),
     ]
-    folds = [json.loads(cell.source[4:]) for cell in made.cells if '"fold"' in cell.source]
-    assert {tuple(mark["fold"]["frameworks"]) for mark in folds} == {("mxnet",), ("pytorch",)}
+    folds = [state["fold"] for state, _ in marked(made) if "fold" in state]
+    assert {tuple(fold["frameworks"]) for fold in folds} == {("mxnet",), ("pytorch",)}
+    assert len({fold["id"] for fold in folds}) == 2
 
 
-@pytest.mark.parametrize("lang", sample.WORDS)
-def test_nothing_is_lost(lang):
-    books = {f: sample.two(f, sample.WORDS[lang]) for f in sample.FRAMEWORKS}
-    made = page(notebooks(books), "")
+@pytest.mark.parametrize("kind", ["aside", "hint", "solution"])
+def test_code_is_folded_by_its_kind(kind):
+    made = of_text(("m", p("a")), ("m", c("x", "1", kind=kind)), ("m", c("y", kind=kind)))
+    title = LABELS.get(kind, "Code")
+    assert shown(made)[1:] == [("all", title, "x", 1), ("all", title, "y", 0)]
+    assert {state["fold"]["kind"] for state, _ in marked(made)[1:]} == {kind}
+
+
+def test_code_joins_the_fold_of_its_own_kind_only():
+    hint = SOLUTION.replace("Solution", "Hint")
+    made = of_text(("m", p("h", hint, kind="hint")), ("m", c("x", kind="solution")))
+    assert [cell[1] for cell in shown(made)] == ["Hint 1", "Solution"]
+
+
+def test_code_that_jupyter_hides_is_folded():
+    made = of_text(("m", p("a")), ("m", c("x", "1", hidden=["source", "outputs"])), ("m", p("z")))
+    assert [cell[1] for cell in shown(made)] == [None, "Code", None]
+
+
+@pytest.mark.parametrize(
+    ("hidden", "parts"), [("outputs", {"output": "Measured"}), ("source", {"input": "Code"})]
+)
+def test_parts_that_jupyter_hides_are_folded(hidden, parts):
+    made = of_text(("mp", c("x", "{}", hidden=[hidden])), ("mp", c("y")))
+    assert [state.get("parts") for state, _ in marked(made)] == [parts, parts, parts, None]
+    assert [cell[:2] for cell in shown(made)] == [(w, None) for w in ("all", "m", "p", "all")]
+
+
+def test_two_folds_in_one_cell_stay_as_they_are():
+    both = SOLUTION + "\n\n" + SOLUTION
+    assert shown(of_text(("m", p("s", both)))) == [("all", None, both, 0)]
+
+
+def test_the_page_says_what_a_block_is_for():
+    made = of_text(("mp", p("q", kind="predict")), ("mp", c("x", kind="stub")), ("mp", p("z")))
+    assert [state.get("kind") for state, _ in marked(made)] == ["predict", "stub", None]
+
+
+# --- Everything -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("section", [sample.two, sample.guess])
+def test_nothing_is_lost(lang, section):
+    labels = yaml.safe_load((sample.ROOT / "book/web/labels.yml").read_text("utf-8"))
+    assert LABELS.keys() <= labels[lang]["folds"].keys()
+    books = {f: section(f, sample.WORDS[lang]) for f in sample.FRAMEWORKS}
+    made = page(books)
     text = "\n".join(cell.source for cell in made.cells)
     outputs = json.dumps([cell.get("outputs") for cell in made.cells])
     for cell in [cell for cells in books.values() for cell in cells]:

@@ -34,11 +34,8 @@ function showFramework(name, { forNow = false } = {}) {
 }
 
 function markButtons() {
-  const enabled = [...buttons].filter((button) => !button.disabled);
   for (const button of buttons) {
-    // A section of one framework shows that one, whatever the choice is elsewhere
-    const shown = enabled.length === 1 ? button === enabled[0] : button.dataset.framework === root.dataset.framework;
-    button.setAttribute("aria-pressed", shown);
+    button.setAttribute("aria-pressed", button.dataset.framework === root.dataset.framework);
   }
 }
 
