@@ -7,7 +7,7 @@
 
 Each configuration runs in a process of its own with a time limit, because MXNet reads its settings
 only once and because the stock settings may hang: then the row says so. Ratios compare two
-configurations of one run; all times are medians of repeats.
+configurations of one run; times are medians of repeats unless the row's function says otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import importlib.util
 import json
 import linecache
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -24,11 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from d2l_local import processes
+from d2l_local.machine import installed
 
 from settings import NOTHING_SET
 
 ASYNC_CELL = "gain_1"  # After this cell the model is measured
 SECONDS = 300  # For one configuration: longer means that it hangs
+PRODUCT = 1500  # Rows and columns of the matrices that are multiplied
 
 
 @dataclass
@@ -38,12 +41,14 @@ class Row:
     what: str
     other: str
     ours: str
-    figure: float
+    figure: float | None  # None: not measured, and ``other`` says why
     at_least: float | None = None
     at_most: float | None = None
 
     def cells(self) -> list[str]:
         bound = f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
+        if self.figure is None:
+            return [self.what, self.other, self.ours, "", bound, "skipped"]
         reached = (self.at_least is None or self.figure >= self.at_least) and (
             self.at_most is None or self.figure <= self.at_most
         )
@@ -85,8 +90,35 @@ def two_devices() -> dict:
     return {
         "both / slower": both / max(alone),
         "overlap": timeline.overlap("cpu/0", "cpu/1"),
-        "GFLOP/s": 2 * n**3 * num_ops / min(alone) / 1e9,
     }
+
+
+def one_core() -> dict:
+    """Rate of ``dot`` on one CPU device."""
+    import mxnet as mx
+
+    x = mx.nd.random.uniform(shape=(PRODUCT, PRODUCT))
+    return _rate_of_products(lambda: mx.nd.dot(x, x).wait_to_read())
+
+
+def torch_one_core() -> dict:
+    """The same in PyTorch, on one thread."""
+    import torch
+
+    torch.set_num_threads(1)
+    x = torch.rand(PRODUCT, PRODUCT)
+    return _rate_of_products(lambda: torch.mm(x, x))
+
+
+def _rate_of_products(multiply) -> dict:
+    """GFLOP in a processor second, at best: other processes take the core and its caches away."""
+    multiply()
+    seconds = []
+    for _ in range(15):
+        start = time.process_time()
+        multiply()
+        seconds.append(time.process_time() - start)
+    return {"GFLOP/s": 2 * PRODUCT**3 / min(seconds) / 1e9}
 
 
 def compute_and_copy() -> dict:
@@ -348,19 +380,21 @@ WORKERS = [
     lenet,
     lenet_by_hand,
     loaders,
+    one_core,
     our_import,
     plain_import,
     products,
     resnet,
     scratch,
+    torch_one_core,
     torch_resnet,
     two_devices,
 ]
 
 
-def isolated(worker, prepared: str = "ours", **environment) -> dict:
+def isolated(worker, prepared: str = "ours", python: str = sys.executable, **environment) -> dict:
     """Result of a worker in a new process; raises what `d2l_local.processes.run` raises."""
-    command = [sys.executable, __file__, "--worker", worker.__name__, prepared]
+    command = [python, __file__, "--worker", worker.__name__, prepared]
     output = processes.run(command, SECONDS, worker.__name__, **{**NOTHING_SET, **environment})
     return json.loads(output.splitlines()[-1])
 
@@ -384,7 +418,6 @@ def shown(result: dict | str, key: str, form: str = "{:.2f}") -> str:
 
 def dot() -> list[Row]:
     stock, ours = stock_or_why_not(two_devices), isolated(two_devices)
-    rate = ours["GFLOP/s"] / stock["GFLOP/s"] if isinstance(stock, dict) else float("inf")
     return [
         Row(
             "two CPU devices, both / slower",
@@ -400,14 +433,39 @@ def dot() -> list[Row]:
             ours["overlap"],
             at_least=0.85,
         ),
-        Row(
-            "rate of dot, ours / stock",
-            f"stock {shown(stock, 'GFLOP/s', '{:.0f} GFLOP/s')}",
-            shown(ours, "GFLOP/s", "{:.0f} GFLOP/s"),
-            rate,
-            at_least=2,
-        ),
+        *dot_on_one_core(),
     ]
+
+
+def dot_on_one_core() -> list[Row]:
+    """The kernel that we choose, beside OpenBLAS's own choice and PyTorch's BLAS."""
+    others = {"stock": lambda: isolated(one_core, "stock", OMP_NUM_THREADS=1)}
+    torch = installed.VENVS["pytorch"] / "bin/python"
+    if torch.exists():
+        others["torch.mm"] = lambda: isolated(torch_one_core, "bare", python=str(torch))
+    rounds = [
+        {name: worker()["GFLOP/s"] for name, worker in others.items()}
+        | {"ours": isolated(one_core)["GFLOP/s"]}
+        for _ in range(5)
+    ]
+    rates = {name: statistics.median(rates[name] for rates in rounds) for name in rounds[0]}
+    rows = []
+    for name, at_least in (("stock", 0.95), ("torch.mm", 0.9)):
+        what = f"dot on one core, ours / {name}"
+        if name not in others:
+            why = "no PyTorch environment: make setup FRAMEWORK=pytorch"
+            rows.append(Row(what, why, "", None, at_least=at_least))
+            continue
+        rows.append(
+            Row(
+                what,
+                f"{name} {rates[name]:.0f} GFLOP/s",
+                f"{rates['ours']:.0f} GFLOP/s",
+                statistics.median(rates["ours"] / rates[name] for rates in rounds),
+                at_least=at_least,
+            )
+        )
+    return rows
 
 
 def copy() -> list[Row]:
