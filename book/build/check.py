@@ -158,7 +158,8 @@ def text(section) -> list[str]:
         if lines > CELL_LINES:
             problems.append(at(section, block, f"{lines} lines; at most {CELL_LINES}"))
         for lang in section.langs:
-            found = wrong_forms(section.comments(block, lang), lang, glossary)
+            said = [*section.comments(block, lang), *block.strings.get(lang, {}).values()]
+            found = wrong_forms(said, lang, glossary)
             problems += [at(section, block, what) for what in found]
     for lang, proses in read_blocks.items():
         headings = {heading for prose in proses for heading in prose.headings}

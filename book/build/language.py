@@ -1,37 +1,52 @@
-"""What of a text belongs to one language: in code, the comments."""
+"""What of a cell belongs to one language: its comments, and the strings that a reader sees."""
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import yaml
+
+MAGIC = re.compile(r"(?m)^(\s*)[%!].*$")  # Shell lines and magics are not Python
+
+
+# ---- Comments ------------------------------------------------------------------------------------
 
 
 def comments(source: str) -> list[tuple[int, int, str, list[str]]]:
     """Return row, column, mark and parts of each comment; one written twice has two parts."""
-
-    def tokens(text):
-        return list(tokenize.generate_tokens(io.StringIO(text).readline))
-
     try:
-        found = tokens(source)
-    except (tokenize.TokenError, SyntaxError):  # Shell lines and magics are not Python
+        found = _tokens(source)
+    except (tokenize.TokenError, SyntaxError):
         try:
-            found = tokens(re.sub(r"(?m)^\s*[%!].*$", "", source))
+            found = _tokens(MAGIC.sub("", source))
         except (tokenize.TokenError, SyntaxError):
             return []
     result = []
     for token in found:
         if token.type == tokenize.COMMENT:
             mark = re.match(r"#\s*", token.string)[0]
-            parts = re.split(r"\s\|(?:\s|$)", token.string[len(mark) :])
+            parts = re.split(r"\s\|(?=\s|$)", token.string[len(mark) :])
             row, column = token.start
             result.append((row - 1, column, mark, [part.strip() for part in parts]))
     return result
 
 
+def _tokens(source: str) -> list[tokenize.TokenInfo]:
+    return list(tokenize.generate_tokens(io.StringIO(source).readline))
+
+
 def pick(parts: list[str], index: int) -> str:
-    """Return the part of a comment that a language reads, which may be empty."""
+    """Return the part of a comment that a language reads, which may be empty.
+
+    The parts come in the order of the table of languages, whatever languages a text has; a language
+    without a part reads the first.
+    """
     return parts[index if index < len(parts) else 0]
 
 
@@ -49,3 +64,167 @@ def translate(source: str, index: int | None = None) -> str:
         elif index is None or len(parts) > 1:  # One language needs fewer lines than the other
             del lines[row]
     return "\n".join(lines)
+
+
+# ---- Strings -------------------------------------------------------------------------------------
+
+
+class Literal(NamedTuple):
+    """A string in a cell; of one that stands there in several pieces, all of them."""
+
+    start: int  # Where it stands in the cell, in characters
+    end: int
+    prefix: str
+    quote: str
+    inner: str  # What stands between the quotes
+    node: ast.Constant | ast.JoinedStr
+
+
+def read_strings(source: str) -> dict[str, str]:
+    """Return the strings and their translations from a block's YAML.
+
+    Raises ValueError unless it is a mapping of strings to strings, each of them once.
+    """
+    try:
+        root = yaml.compose(source, yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(root, yaml.MappingNode):
+        raise ValueError("not a mapping, `English: translation`")
+    strings: dict[str, str] = {}
+    for pair in root.value:
+        for node in pair:
+            if node.tag != "tag:yaml.org,2002:str":
+                line = node.start_mark.line + 1
+                raise ValueError(f"line {line} holds what YAML takes for no string: quote it")
+        english, translation = (node.value for node in pair)
+        if english in strings:
+            raise ValueError(f"{english!r} stands there twice")
+        strings[english] = translation
+    return strings
+
+
+def literals(source: str) -> list[Literal]:
+    """Return the strings of a cell in order, but for bytes and what stands within f-strings."""
+    for code in (source, MAGIC.sub(r"\1pass", source)):
+        try:
+            tree = ast.parse(code)
+        except SyntaxError:
+            continue
+        return [found for node in _strings(tree) if (found := _literal(code, node, source))]
+    return []
+
+
+def _strings(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
+    if isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ):
+        yield node
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _strings(child)
+
+
+def _literal(code: str, node: ast.expr, source: str) -> Literal | None:
+    """Return what a node says in the cell, or None if its pieces are raw and not raw."""
+    lines = [line.encode() for line in code.split("\n")]
+    text = b"\n".join(lines[node.lineno - 1 : node.end_lineno])
+    end = len(text) - len(lines[node.end_lineno - 1]) + node.end_col_offset
+    text = text[node.col_offset : end].decode()
+    before = "\n".join(source.split("\n")[: node.lineno - 1] + [""])
+    start = len(before) + len(lines[node.lineno - 1][: node.col_offset].decode())
+    pieces = [_piece(piece) for piece in _pieces(text)]
+    prefixes = [prefix.lower() for prefix, _, _ in pieces]
+    if len({"r" in prefix for prefix in prefixes}) > 1:
+        return None
+    is_f = any("f" in prefix for prefix in prefixes)
+    inner = "".join(
+        re.sub(r"[{}]", r"\g<0>\g<0>", part) if is_f and "f" not in prefix else part
+        for prefix, (_, _, part) in zip(prefixes, pieces)
+    )
+    prefix = next((p for p, _, _ in pieces if "f" in p.lower()), pieces[0][0])
+    return Literal(start, start + len(text), prefix, pieces[0][1], inner, node)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the pieces of a string; Python 3.12 and newer have tokens within an f-string."""
+    lines, depth = f"({text})".split("\n"), 0
+    for token in _tokens(f"({text})"):
+        kind = tokenize.tok_name[token.type]
+        if depth == 0 and kind in ("STRING", "FSTRING_START"):
+            (row, start) = token.start
+        depth += (kind == "FSTRING_START") - (kind == "FSTRING_END")
+        if depth == 0 and kind in ("STRING", "FSTRING_END"):
+            last, end = token.end
+            found = lines[row - 1 : last]
+            found[-1] = found[-1][:end]
+            found[0] = found[0][start:]
+            yield "\n".join(found)
+
+
+def _piece(text: str) -> tuple[str, str, str]:
+    """Return the prefix of a literal, its quotes, and what stands between them."""
+    found = re.fullmatch(r"""([A-Za-z]*)(\"{3}|'{3}|"|')(.*)\2""", text, re.DOTALL)
+    return found[1], found[2], found[3]
+
+
+def put_strings(source: str, strings: dict[str, str]) -> str:
+    """Return a cell with translations in the place of its strings.
+
+    Raises ValueError for one that does not have the same fields, or cannot stand there.
+    """
+    for literal in sorted(literals(source), key=lambda literal: literal.start, reverse=True):
+        if literal.inner in strings:
+            translation = _write(literal, strings[literal.inner])
+            source = source[: literal.start] + translation + source[literal.end :]
+    return source
+
+
+def _write(literal: Literal, translation: str) -> str:
+    """Return a translation as a literal with the same prefix and quotes."""
+    is_f = "f" in literal.prefix.lower()
+    inner, depth = "", 0
+    for part in re.findall(r"\\.|\{\{|\}\}|.", translation, re.DOTALL):
+        if is_f and not (depth == 0 and part in ("{{", "}}")):
+            depth += part.count("{") - part.count("}")
+        if part == "\n" and len(literal.quote) == 1:
+            part = r"\n"
+        elif part == literal.quote[0] and depth == 0 and "r" not in literal.prefix.lower():
+            part = "\\" + part
+        inner += part
+    written = f"{literal.prefix}{literal.quote}{inner}{literal.quote}"
+    try:
+        node = ast.parse(written, mode="eval").body
+    except (SyntaxError, ValueError):
+        node = None
+    if not isinstance(node, type(literal.node)):
+        raise ValueError(
+            f"{translation!r} is no string between {literal.quote} and {literal.quote}"
+        )
+    if _fields(node) != _fields(literal.node):
+        raise ValueError(f"{literal.inner!r} and {translation!r} have different fields")
+    return written
+
+
+def _fields(node: ast.Constant | ast.JoinedStr) -> Counter[str]:
+    """Return the fields of an f-string, or of a text that may be given to `str.format`."""
+    if isinstance(node, ast.Constant):
+        return Counter(re.findall(r"\{[^{}]*\}", node.value))
+    return Counter(ast.dump(part) for part in node.values if isinstance(part, ast.FormattedValue))
+
+
+def without_strings(tree: ast.AST) -> ast.AST:
+    """Return a syntax tree in which strings say nothing; f-strings keep their fields, in order.
+
+    Two languages' cells are the same program if these are equal.
+    """
+    return _Silence().visit(tree)
+
+
+class _Silence(ast.NodeTransformer):
+    def visit_Constant(self, node):
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_JoinedStr(self, node):
+        fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        return ast.JoinedStr(sorted(fields, key=ast.dump))

@@ -17,8 +17,17 @@ other; code comes once:
   code, shows it. `raises-exception` lets a cell fail, `stderr-ok` lets it write to stderr. A cell
   that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests skip it
   elsewhere, and its committed output must come from a machine that has them.
-- A comment may be written once a language, in the order of the languages:
-  `# Wait for it | 等待它完成`.
+- A comment may be written once a language, in the order of the table of languages:
+  `# Wait for it | 等待它完成`. A language without a part reads the first.
+- Strings that a reader sees are translated by one block a language after their cell, a YAML mapping
+  of what stands between the quotes. The fields of f-strings stay, in any order. A block with
+  `"for": "section"`, before the first cell, speaks for all cells:
+
+      +++ {"strings": "zh"}
+      "{seconds:.2f} sec": "{seconds:.2f}秒"
+
+  A notebook in a language that has such blocks is executed by itself, with d2l_local's lines in
+  that language too; others show the original's outputs.
 
 Languages and terms are data, `chapters/text/glossary.yml`, and so are frameworks,
 `d2l_local/frameworks.ini`.
@@ -32,7 +41,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from book.build.language import comments, pick, translate
+from book.build.language import comments, literals, pick, put_strings, read_strings, translate
 from book.build.notebook import write
 from d2l_local import frameworks
 
@@ -50,6 +59,11 @@ if "google.colab" in sys.modules:  # {comment}
 
     colab.set_up("{framework}")
 """
+SPEAK = """\
+import os
+
+os.environ["D2L_LANGUAGE"] = "{lang}"
+"""
 
 
 class BuildError(Exception):
@@ -66,6 +80,17 @@ class Block:
     id: str = ""
     of: str | None = None
     tags: list[str] = field(default_factory=list)
+    strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
+
+
+@dataclass
+class Strings:
+    """Translations of strings, of the cell before them or of all cells of the section."""
+
+    line: int
+    lang: str
+    section: bool
+    strings: dict[str, str]
 
 
 @dataclass
@@ -78,6 +103,7 @@ class Section:
     frameworks: list[str]
     names: list[str]
     chapter: Chapter
+    spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
 
     @property
     def name(self):
@@ -99,8 +125,13 @@ class Section:
         return {w for block in self.code() for w in re.findall(r"\w+", translate(block.source))}
 
     def comments(self, block: Block, lang: str) -> list[str]:
-        index = self.langs.index(lang)
+        index = self.chapter.index(lang)
         return [pick(parts, index) for *_, parts in comments(block.source)]
+
+    def code_in(self, block: Block, lang: str) -> str:
+        """Return the code of a block with the comments and strings of a language."""
+        source = put_strings(block.source, block.strings.get(lang, {}))
+        return translate(source, self.chapter.index(lang))
 
     def stale(self) -> list[Block]:
         """Return the translations whose original has changed since they were stamped."""
@@ -115,7 +146,6 @@ class Section:
     def notebook(self, framework: str, lang: str):
         """Return the notebook of one framework in one language, without outputs."""
         others = set(self.chapter.frameworks) - {framework}
-        index = self.langs.index(lang)
         blocks = [b for b in self.blocks if b.lang in (None, lang) and not others & set(b.tags)]
         title, _, rest = blocks[0].source.partition("\n")
         word = self.chapter.languages.get(lang, {}).get
@@ -125,6 +155,8 @@ class Section:
             framework=framework,
             repository=self.chapter.repository,
         )
+        if lang in self.spoken:
+            setup = SPEAK.format(lang=lang) + setup
         cells = [
             new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title"),
             new_code_cell(setup, id="setup"),
@@ -140,7 +172,7 @@ class Section:
                 cell = new_markdown_cell(block.source, id=block.id)
             else:  # Numbered within its prose, so that a new cell renames few others
                 count += 1
-                cell = new_code_cell(translate(block.source, index), id=f"{last}_{count}")
+                cell = new_code_cell(self.code_in(block, lang), id=f"{last}_{count}")
             self.describe(cell, block)
             tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
             if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
@@ -216,6 +248,10 @@ class Chapter:
             raise BuildError(f"{root}/pyproject.toml: no Repository under [project.urls]")
         self.repository = found[1]
 
+    def index(self, lang: str) -> int:
+        """Return the place of a language in the table of languages."""
+        return [*self.languages, lang].index(lang)
+
     def sections(self, names=None) -> list[Section]:
         texts = sorted((self.root / "chapters/text").glob("*.md"))
         unknown = set(names or ()) - {text.stem for text in texts}
@@ -240,19 +276,23 @@ class Chapter:
                 f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
             )
         lines = parsed.metadata.source_map
-        blocks = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
+        parts = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
+        blocks = [part for part in parts if isinstance(part, Block)]
         refuse_taken_ids(blocks, where)
         langs = list(dict.fromkeys(block.lang for block in blocks if block.lang))
         if not langs:
             raise BuildError(f"{where}: no prose")
         for lang in langs:
             refuse_missing_title(blocks, lang, where)
+        spoken = give_strings(parts, langs, where)
         names = parsed.metadata.get("names") or []
-        return Section(path, blocks, langs, list(named), list(names), self)
+        return Section(path, blocks, langs, list(named), list(names), self, spoken=spoken)
 
 
-def read_block(cell, line: int, where: Path) -> Block:
+def read_block(cell, line: int, where: Path) -> Block | Strings:
     """Return the block of a cell as Jupytext reads it."""
+    if "strings" in cell.metadata:
+        return read_strings_block(cell, line, where)
     prose = cell.cell_type == "markdown"
     unknown = set(cell.metadata) - ({"lang", "id", "of", "tags"} if prose else {"tags"})
     if unknown or cell.cell_type == "raw":
@@ -270,6 +310,59 @@ def read_block(cell, line: int, where: Path) -> Block:
             '"id": "two-devices"}; an id has lower-case letters, digits and hyphens'
         )
     return block
+
+
+def read_strings_block(cell, line: int, where: Path) -> Strings:
+    """Return a block that translates the strings of a cell, or of a section."""
+    lang, of = cell.metadata["strings"], cell.metadata.get("for")
+    if set(cell.metadata) - {"strings", "for"} or of not in (None, "section"):
+        raise BuildError(
+            f'{where}:{line}: strings stand under +++ {{"strings": "zh"}}, or, for all cells, '
+            '+++ {"strings": "zh", "for": "section"}'
+        )
+    try:
+        return Strings(line, str(lang), of == "section", read_strings(cell.source))
+    except ValueError as error:
+        raise BuildError(f"{where}:{line}: strings: {error}") from None
+
+
+def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) -> set[str]:
+    """Give each cell the strings that are translated for it; return the languages that are."""
+    cells = [part for part in parts if isinstance(part, Block) and not part.lang]
+    spoken, last = set(), None
+    for part in parts:
+        if isinstance(part, Block):
+            last = part
+            continue
+        if part.lang not in langs[1:]:
+            raise BuildError(f"{where}:{part.line}: strings: no translation is in {part.lang}")
+        if part.section != (last not in cells) or part.section and part.line > cells[0].line:
+            raise BuildError(
+                f"{where}:{part.line}: strings stand right after their cell, or for all cells "
+                'before the first one, with "for": "section"'
+            )
+        spoken.add(part.lang)
+        give(part, cells if part.section else [last], where)
+    return spoken
+
+
+def give(part: Strings, cells: list[Block], where: Path) -> None:
+    """Give cells those translations that they have strings for. What no cell has is an error."""
+    unused = set(part.strings)
+    for cell in cells:
+        found = {literal.inner for literal in literals(cell.source)} & set(part.strings)
+        given = cell.strings.setdefault(part.lang, {})
+        given.update({english: part.strings[english] for english in found})
+        try:
+            put_strings(cell.source, given)
+        except ValueError as error:
+            raise BuildError(f"{where}:{part.line}: strings: {error}") from None
+        unused -= found
+    if unused:
+        raise BuildError(
+            f"{where}:{part.line}: strings: no string in the code is {sorted(unused)[0]!r}; write "
+            "what stands between its quotes (YAML's single quotes keep backslashes)"
+        )
 
 
 def refuse_taken_ids(blocks: list[Block], where: Path) -> None:

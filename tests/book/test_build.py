@@ -223,7 +223,7 @@ def test_comments(source, en, zh):
 
 
 def test_third_language_needs_no_code(tmp_path):
-    text = cells("x = 1  # one | 一\nprint(x)").replace(
+    text = cells("x = 1  # one | 一 | 壱\ny = 2  # two | 二\nprint(x)").replace(
         "# Title\n", '# Title\n\n+++ {"lang": "ja", "id": "intro"}\n# 題名\n'
     )
     text += '\n+++ {"lang": "ja", "id": "end"}\n## まとめ\n\n## 演習\n'
@@ -231,7 +231,7 @@ def test_third_language_needs_no_code(tmp_path):
     assert call(chapter, "build") == 0 and call(chapter, "check") == 0
     notebook = read_notebook(chapter.notebook("mxnet", "ja", "small"))
     assert notebook.cells[0].source.startswith("# 題名\n\n[English](../en/small.ipynb) · ")
-    assert notebook.cells[2].source == "x = 1  # 一\nprint(x)"
+    assert notebook.cells[2].source == "x = 1  # 壱\ny = 2  # two\nprint(x)"
     assert notebook.cells[2].outputs[0].text == "1\n"
 
 

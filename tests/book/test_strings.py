@@ -1,0 +1,218 @@
+"""Strings that a reader sees are written once per language, in blocks after their cell."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from book.build.language import (
+    comments,
+    literals,
+    pick,
+    put_strings,
+    read_strings,
+    translate,
+    without_strings,
+)
+from book.build.text import BuildError
+
+import pytest
+from test_build import cells, make
+
+
+def put(source, **strings):
+    return put_strings(source, strings)
+
+
+@pytest.mark.parametrize(
+    ("source", "strings", "expected"),
+    [
+        ('print("size")', {"size": "大小"}, 'print("大小")'),
+        ("print('size', b'size')", {"size": "大小"}, "print('大小', b'size')"),
+        ('f("a b", "a b")', {"a b": "甲乙"}, 'f("甲乙", "甲乙")'),
+        (
+            'print(f"{a:.2f} to {b!r:>{w}}")',
+            {"{a:.2f} to {b!r:>{w}}": "从{b!r:>{w}}到{a:.2f}"},  # In another order
+            'print(f"从{b!r:>{w}}到{a:.2f}")',
+        ),
+        ("f\"{d['a']} is\"", {"{d['a']} is": "是{d['a']}"}, "f\"是{d['a']}\""),
+        ('f"{{{x}}} x"', {"{{{x}}} x": "甲{{{x}}}"}, 'f"甲{{{x}}}"'),
+        ('f"{x=} is"', {"{x=} is": "是{x=}"}, 'f"是{x=}"'),
+        ('f"{ {1: 2}[1] } is"', {"{ {1: 2}[1] } is": "是{ {1: 2}[1] }"}, 'f"是{ {1: 2}[1] }"'),
+        (r'print("a\tb\n")', {r"a\tb\n": r"甲\t乙\n"}, r'print("甲\t乙\n")'),
+        (r'print(r"\d a")', {r"\d a": r"\d甲"}, r'print(r"\d甲")'),
+        ('print("say")', {"say": '说"好"'}, r'print("说\"好\"")'),
+        ('print("say")', {"say": r"说\"好\""}, r'print("说\"好\"")'),
+        ("print('it')", {"it": "it's"}, r"print('it\'s')"),
+        ('print("a")', {"a": "甲\n乙"}, r'print("甲\n乙")'),
+        ('print("""a\nb""")', {"a\nb": "甲\n乙"}, 'print("""甲\n乙""")'),
+        ('"""a"""', {"a": '甲"""乙"'}, '"""甲\\"\\"\\"乙\\""""'),
+        (
+            'print(\n    f"{a} and "  # One\n    "{b}"\n    f" {b}"\n)\nx = "size"',
+            {"{a} and {{b}} {b}": "{b}、{{b}}、{a}", "size": "大小"},
+            'print(\n    f"{b}、{{b}}、{a}"\n)\nx = "大小"',
+        ),
+        ('%matplotlib inline\nif 1:\n    !ls\n    print("大 size")', {"大 size": "大小"},
+         '%matplotlib inline\nif 1:\n    !ls\n    print("大小")'),
+        ('é = "大"; print("size")', {"size": "大小"}, 'é = "大"; print("大小")'),
+        ('print(f"a" f"{x}")', {"a{x}": "{x}甲"}, 'print(f"{x}甲")'),
+        ('print(r"a" "b")', {"ab": "甲"}, 'print(r"a" "b")'),  # Raw and not: left alone
+        ("!ls 'size'", {"size": "大小"}, "!ls 'size'"),
+    ],
+)  # fmt: skip
+def test_strings_are_put_in_place(source, strings, expected):
+    assert put_strings(source, strings) == expected
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.12 and newer read this")
+def test_quotes_nested_within_an_f_string():
+    source = 'print(f"{d["a"]} is {f"{x}"}", "size")'
+    strings = {'{d["a"]} is {f"{x}"}': '{f"{x}"}是{d["a"]}', "size": "大小"}
+    assert put_strings(source, strings) == 'print(f"{f"{x}"}是{d["a"]}", "大小")'
+
+
+@pytest.mark.parametrize(
+    ("source", "english", "translation", "why"),
+    [
+        ('f"{a} {b}"', "{a} {b}", "{a}", "different fields"),
+        ('f"{a}"', "{a}", "{a}{a}", "different fields"),
+        ('f"{a:.2f}"', "{a:.2f}", "{a:.3f}", "different fields"),
+        ('f"{a}"', "{a}", "{b}", "different fields"),
+        ('f"a"', "a", "{a}", "different fields"),
+        ('"{a} is"', "{a} is", "是", "different fields"),  # Perhaps for str.format
+        ('f"{a}"', "{a}", "{a", "is no string"),
+        ('r"a"', "a", 'a"', "is no string"),
+        ('"a"', "a", "a\\", "is no string"),
+    ],
+)
+def test_what_is_no_translation_is_refused(source, english, translation, why):
+    with pytest.raises(ValueError, match=why):
+        put_strings(source, {english: translation})
+
+
+def test_a_translation_is_the_same_program_but_for_its_strings():
+    def silent(source):
+        return ast.dump(without_strings(ast.parse(source)))
+
+    source = 'print(f"{a} of {b}", "x", 1)'
+    assert silent(source) == silent('print(f"{b}中的{a}", "叉", 1)')
+    for other in ('print(f"{b}中的{b}", "叉", 1)', 'print(f"{b}中的{a}", "叉", 2)', 'print("x")'):
+        assert silent(source) != silent(other)
+
+
+def test_literals_are_found_whole():
+    assert [found.inner for found in literals('a = "x", f"{b["  "]}" if 0 else 1, b"y"')] in (
+        ["x", '{b["  "]}'],
+        [],  # Before Python 3.12 no program
+    )
+    assert literals("not Python") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("- size", "not a mapping"),
+        ("size", "not a mapping"),
+        ("", "not a mapping"),
+        ("1: 一", "line 1 holds .* quote it"),
+        ("a: 甲\nno: 否", "line 2 holds .* quote it"),
+        ("a: [甲]", "line 1 holds"),
+        ("a: 甲\na: 乙", "'a' stands there twice"),
+        ("a: '甲", "no YAML"),
+    ],
+)
+def test_a_block_is_a_mapping_of_strings(source, why):
+    with pytest.raises(ValueError, match=why):
+        read_strings(source)
+
+
+def test_a_block_is_yaml():
+    block = """
+        "{n} products: {x:.2f}": '{n}次乘法：{x:.2f}'
+        'two\\nlines': '两\\n行'
+        size: 大小
+        """
+    assert read_strings(block) == {
+        "{n} products: {x:.2f}": "{n}次乘法：{x:.2f}",
+        r"two\nlines": r"两\n行",
+        "size": "大小",
+    }
+
+
+def test_comments_come_in_the_order_of_the_table_of_languages():
+    [(*_, parts)] = comments("x  # Wait | | 待つ")
+    assert [pick(parts, index) for index in range(4)] == ["Wait", "", "待つ", "Wait"]
+    assert translate("x  # Wait | | 待つ", 1) == "x"
+    assert translate("x  # Wait | | 待つ", 2) == "x  # 待つ"
+
+
+# ---- In a text -----------------------------------------------------------------------------------
+
+CODE = 'size = 3\nprint(f"{size} products of size {size**2}")'
+SPOKEN = """
++++ {"strings": "zh"}
+"{size} products of size {size**2}": 大小为{size**2}的{size}次乘法
+"""
+
+
+def bilingual(*sources, after=SPOKEN, section=""):
+    """Return a small text in English and Chinese; `after` follows its first cell."""
+    text = cells(*sources)
+    head, _, rest = text.partition("# Title\n")
+    text = f'{head}# Title\n\n+++ {{"lang": "zh", "id": "intro"}}\n# 标题\n{section}{rest}'
+    text += '\n+++ {"lang": "zh", "id": "end"}\n## 小结\n\n## 练习\n'
+    return text.replace(f"{sources[0]}\n```\n", f"{sources[0]}\n```\n{after}", 1)
+
+
+def notebooks(tmp_path, text):
+    section = make(tmp_path, small=text).sections()[0]
+    return [section.notebook("mxnet", lang) for lang in section.langs]
+
+
+def test_a_cell_has_the_strings_of_its_language(tmp_path):
+    en, zh = notebooks(tmp_path, bilingual(CODE, 'print("size")'))
+    assert [cell.source for cell in en.cells[2:4]] == [CODE, 'print("size")']
+    assert zh.cells[2].source == 'size = 3\nprint(f"大小为{size**2}的{size}次乘法")'
+    assert zh.cells[3].source == 'print("size")'
+    assert zh.cells[1].source.startswith(
+        'import os\n\nos.environ["D2L_LANGUAGE"] = "zh"\nimport sys'
+    )
+    assert en.cells[1].source.startswith("import sys\n\nif ")
+
+
+def test_a_text_without_strings_sets_no_language(tmp_path):
+    en, zh = notebooks(tmp_path, bilingual(CODE, after=""))
+    assert "D2L_LANGUAGE" not in en.cells[1].source + zh.cells[1].source
+
+
+def test_strings_of_the_section_hold_for_all_cells_and_give_way_to_a_cells_own(tmp_path):
+    section = '\n+++ {"strings": "zh", "for": "section"}\nsize: 大小\ncount: 个数\n'
+    own = '\n+++ {"strings": "zh"}\nsize: 尺寸\n'
+    text = bilingual('print("size")', 'print("size", "count")', after=own, section=section)
+    _, zh = notebooks(tmp_path, text)
+    assert [cell.source for cell in zh.cells[2:4]] == ['print("尺寸")', 'print("大小", "个数")']
+
+
+def test_nothing_translated_may_be_said(tmp_path):
+    section = '\n+++ {"strings": "zh", "for": "section"}\n{}\n'
+    _, zh = notebooks(tmp_path, bilingual("1", after="", section=section))
+    assert 'os.environ["D2L_LANGUAGE"] = "zh"' in zh.cells[1].source
+
+
+@pytest.mark.parametrize(
+    ("after", "section", "why"),
+    [
+        ('\n+++ {"strings": "zh"}\nsizes: 大小\n', "", "no string in the code is 'sizes'"),
+        ('\n+++ {"strings": "zh"}\n- size\n', "", "not a mapping"),
+        ('\n+++ {"strings": "ja"}\nsize: 大小\n', "", "no translation is in ja"),
+        ('\n+++ {"strings": "en"}\nsize: 大小\n', "", "no translation is in en"),
+        ('\n+++ {"strings": "zh", "for": "all"}\nsize: 大小\n', "", "strings stand under"),
+        ('\n+++ {"strings": "zh", "for": "section"}\nsize: 大小\n', "", "right after their cell"),
+        ("", '\n+++ {"strings": "zh"}\nsize: 大小\n', "right after their cell"),
+        (SPOKEN.replace("{size**2}的{size}", "{size}的{size}"), "", "different fields"),
+    ],
+)
+def test_what_a_block_of_strings_must_not_be(tmp_path, after, section, why):
+    text = bilingual(CODE, 'print("size")', after=after, section=section)
+    with pytest.raises(BuildError, match=f"small.md:[0-9]+: .*{why}"):
+        make(tmp_path, small=text)
