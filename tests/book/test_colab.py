@@ -162,7 +162,7 @@ def test_without_a_gpu(monkeypatch, capsys):
     assert alone == ["--no-deps"] and sorted(wheels) == ["d2l==1.0.3", "mxnet==1.9.1"]
     assert any(option.startswith("--constraint=") for option in options)
     # What d2l_local, d2l and mxnet ask for and is not there; d2l's and mxnet's old pins don't count
-    assert sorted(others) == ["graphviz", "pooch>=1.7", "tqdm>=4.60"]
+    assert sorted(others) == ["graphviz"]
     assert "no NVIDIA GPU" in capsys.readouterr().out
     colab.set_up("mxnet")
     assert len(pip.calls) == 2  # Nothing left to do

@@ -296,7 +296,7 @@ def test_importing_again_does_nothing_again_and_only_what_is_used_is_imported():
     assert result["loads"] == ["in time"]
     assert not any(result["changes"])
     assert result["same"] and result["helpers are the newest"]
-    unused = {"sklearn", "torch", "pooch", "notebook", "jupyterlab"}
+    unused = {"sklearn", "torch", "notebook", "jupyterlab"}
     assert unused.isdisjoint(name.partition(".")[0] for name in result["loaded"])
 
 

@@ -1,0 +1,96 @@
+"""The program that fetches one file from a mirror; `download` runs it in a process of its own.
+
+No time-out of any library ends a server that drips a header, the length of a chunk or a trailer;
+this program ends itself, and with it whatever it waits for. The standard input has the arguments of
+`main` in JSON, the standard output gets the file, the standard error why it cannot be had.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from urllib.parse import urljoin
+
+import requests
+
+REDIRECTS = 5
+PARENT = os.getppid()
+
+
+class Session(requests.Session):
+    """A session that leaves redirects alone: Requests reads their bodies, which may be endless."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return no target."""
+
+
+def opened(url: str, scheme: str, pause: float) -> requests.Response:
+    """Return a mirror's answer, of which only the headers have been read."""
+    session = Session()
+    for _ in range(REDIRECTS + 1):
+        if not url.startswith(scheme):
+            raise ValueError(f"no {scheme} address")
+        # Unpacked neither for a server that packs what it sends nor for one that says so.
+        headers = {"Accept-Encoding": "identity"}
+        response = session.get(url, stream=True, timeout=pause, headers=headers)
+        if not response.is_redirect:
+            response.raise_for_status()
+            return response
+        response.close()
+        url = urljoin(url, response.headers["location"])
+    raise requests.TooManyRedirects
+
+
+def fail(why: str) -> None:
+    """End this process at once, whatever its threads wait for."""
+    try:
+        print(why, file=sys.stderr, flush=True)
+    finally:  # If nobody reads it, too
+        os._exit(1)
+
+
+def watch(answered: threading.Event, silence: float, seconds: float) -> None:
+    """End this process when the mirror is too slow, or when nobody waits for it any more."""
+    start = time.monotonic()
+    while os.getppid() == PARENT:
+        passed = time.monotonic() - start
+        if passed > silence and not answered.is_set():
+            fail(f"silence for {silence:g} s")
+        if passed > seconds:
+            fail(f"still not complete after {seconds:.0f} s")
+        time.sleep(0.1)
+    fail("ended with the process that waited for it")
+
+
+def why(error: Exception) -> str:
+    """Say in a few words why a file cannot be had; Requests' own texts fill several lines."""
+    if isinstance(error, requests.HTTPError):
+        return f"HTTP status {error.response.status_code}"
+    if type(error) is ValueError:
+        return str(error)
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def main(url: str, scheme: str, largest: int, silence: float, pause: float, seconds: float) -> None:
+    """Copy the file to the standard output; `download` describes the limits, its constants."""
+    answered = threading.Event()
+    threading.Thread(target=watch, args=(answered, silence, seconds), daemon=True).start()
+    response = opened(url, scheme, pause)
+    answered.set()
+    received = 0
+    while piece := response.raw.read(2**14, decode_content=False):
+        received += len(piece)
+        if received > largest:
+            raise ValueError(f"more than {largest:,} bytes")
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    try:
+        main(**json.load(sys.stdin))
+    except Exception as error:
+        fail(why(error))

@@ -1,0 +1,261 @@
+"""Where the images come from: folders of this machine, mirrors, or scikit-learn's digits."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import io
+import os
+import stat
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from d2l_local.data import download, idx
+from d2l_local.data.notice import say, tilde
+from d2l_local.data.resize import bilinear
+
+import numpy as np
+
+PACKAGE = "dataset-fashion-mnist"  # Of Debian and Ubuntu
+DEBIAN = Path("/usr/share/datasets/fashion-mnist")  # What it installs
+DIGITS_FOR_TESTING = 297  # Of 1,797: the digits then split 5 to 1, nearly as Fashion-MNIST does
+
+
+class Dataset(NamedTuple):
+    """A data set in memory, and where it is from.
+
+    Images are uint8 arrays of shape (n, 28, 28), black 0 and white 255; labels are int32 arrays of
+    shape (n,). ``origin`` describes the set in one line. ``stands_in`` is true for the digits.
+    """
+
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+    origin: str
+    stands_in: bool = False
+
+
+def load_dataset() -> Dataset:
+    """Return the `Dataset` that this machine can have; errors as `load_data_fashion_mnist`."""
+    folder = os.environ.get("D2L_DATA")
+    if folder:
+        return from_folder(folder)
+    try:
+        return fashion_mnist()
+    except download.UnavailableError as reason:
+        return digits(reason)
+
+
+def from_folder(folder: str | os.PathLike) -> Dataset:
+    """Return the `Dataset` in a local folder: Fashion-MNIST or another one in the same format.
+
+    The folder holds the four files that `idx.FILES` names, packed (.gz) or not, as torchvision's
+    ``FashionMNIST/raw`` does. Another data set than Fashion-MNIST is used as it is; the line that
+    describes it says that the checksums differ.
+
+    Raises ``FileNotFoundError`` without the folder or one of the files, ``PermissionError`` if they
+    cannot be read, and ``ValueError`` for a file that is truncated or not what its name says.
+    """
+    folder = Path(os.path.expanduser(folder))
+    named = f"D2L_DATA names {str(folder)!r}"
+    cure = "unset D2L_DATA to have Fashion-MNIST downloaded"
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{named}, which is not a folder; correct it, or {cure}")
+    files, missing = [], []
+    for name in idx.FILES:
+        try:
+            files.append(idx.load(folder, name))
+        except FileNotFoundError:
+            missing.append(name)
+        except PermissionError as error:
+            raise PermissionError(
+                f"{named}, but you may not read {error.filename}; change its permissions, or {cure}"
+            ) from error
+    if missing:
+        raise FileNotFoundError(
+            f"{named}, which lacks {', '.join(missing)} (with or without .gz); "
+            f"put them there, or {cure}"
+        )
+    data = *idx.pair(*files[:2]), *idx.pair(*files[2:])
+    last_label = max(data[1].max(), data[3].max())
+    kind = "Fashion-MNIST"
+    if not all(file.genuine for file in files):
+        kind = "images (not Fashion-MNIST: checksum differs)"
+    if last_label > 9:  # MXNet's loss would quietly take such a label for the last class
+        kind += f" with labels up to {last_label}, for which 10 classes are too few,"
+    return Dataset(*data, f"{kind} from {tilde(folder)} (D2L_DATA)")
+
+
+def fashion_mnist() -> Dataset:
+    """Return Fashion-MNIST as a `Dataset`, from a folder of this machine or else from a mirror.
+
+    A bad file in the cache is named and fetched again. Where Gluon's folder cannot be written to, a
+    folder of the user's beside other temporary files takes its place.
+    """
+    deadline = time.monotonic() + download.SECONDS
+    mirrors, caches = download.mirrors(), _caches()
+    files = []
+    for name in idx.FILES:
+        file, faults = _stored(name)
+        if file is None:
+            try:
+                file = _fetched(name, mirrors, caches, deadline)
+            except download.UnavailableError as reason:
+                raise download.UnavailableError("; ".join([*faults, str(reason)])) from reason
+            for fault in faults:
+                say(f"{fault}; fetched it again")
+        files.append(file)
+    origin = f"Fashion-MNIST from {' and '.join(_folders(files))}"
+    return Dataset(*idx.pair(*files[:2]), *idx.pair(*files[2:]), origin)
+
+
+def stored_in() -> list[str]:
+    """Return the folders that Fashion-MNIST is in already, or none if a file must be fetched."""
+    files = [_stored(name)[0] for name in idx.FILES]
+    return [] if None in files else _folders(filter(None, files))
+
+
+def digits(reason: object) -> Dataset:
+    """Return scikit-learn's 1,797 digits as a `Dataset`: 10 classes, enlarged from 8x8 to 28x28.
+
+    The split is fixed and takes the same share of each class. ``reason`` says, in the line that
+    describes the data set, why it stands in. Raises ``RuntimeError`` without scikit-learn.
+    """
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise RuntimeError(
+            f"Fashion-MNIST cannot be had: {reason}; and scikit-learn, whose digits would stand "
+            f"in for it, cannot be imported ({error}). Connect to a network, install {PACKAGE} on "
+            "Debian or Ubuntu, name a folder with the four files in D2L_DATA, or run "
+            "`pip install scikit-learn`."
+        ) from error
+    images, labels = load_digits(return_X_y=True)
+    images = bilinear(images.reshape(-1, 8, 8) * (255 / 16), 28, 28)  # Gray levels are 0...16
+    images, labels = images.astype(np.uint8), labels.astype(np.int32)
+    # Every sixth of the images sorted by class, so that each class gives its share; both parts
+    # keep the original order, in which the classes alternate, so that the first n are balanced.
+    steps = np.arange(DIGITS_FOR_TESTING) * len(labels) // DIGITS_FOR_TESTING
+    test = np.zeros(len(labels), dtype=bool)
+    test[np.argsort(labels, kind="stable")[steps]] = True
+    origin = (
+        f"handwritten digits of scikit-learn in place of Fashion-MNIST ({reason}; Debian and "
+        f"Ubuntu have it as the package {PACKAGE})"
+    )
+    return Dataset(images[~test], labels[~test], images[test], labels[test], origin, True)
+
+
+def _folders(files: Iterable[idx.File]) -> list[str]:
+    return list(dict.fromkeys(tilde(file.path.parent) for file in files))
+
+
+# Folders of this machine
+
+
+def _caches() -> list[Path]:
+    """Return Gluon's folder for the files, and one for when that cannot be written to."""
+    home = os.environ.get("MXNET_HOME")
+    if not home and sys.platform == "win32":
+        home = os.path.join(os.environ.get("APPDATA", "~"), "mxnet")
+    folders = []
+    with contextlib.suppress(RuntimeError):  # A user without a home, as in some containers
+        folders.append(Path(home or "~/.mxnet").expanduser() / "datasets" / "fashion-mnist")
+    spare = _spare()
+    return [*folders, spare] if spare else folders
+
+
+def _spare() -> Path | None:
+    """Return a folder that everybody knows and that anybody could have made: see `_is_safe`."""
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    try:
+        return Path(tempfile.gettempdir()) / f"d2l-fashion-mnist-{user}"
+    except OSError:  # Not even a folder for temporary files
+        return None
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether the spare folder is a real one, the user's, and writable by nobody else."""
+    if folder != _spare() or not hasattr(os, "getuid"):
+        return True
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    is_private = status.st_uid == os.getuid() and not status.st_mode & 0o022
+    return is_private and stat.S_ISDIR(status.st_mode)
+
+
+def _stored(name: str) -> tuple[idx.File | None, list[str]]:
+    """Return a file of Fashion-MNIST from a folder of this machine, or None; and what bad ones are.
+
+    A bad file stays where it is until a good one takes its place: a good one is thus never removed,
+    not even one that another process puts there at this moment.
+    """
+    faults = []
+    keras = Path(os.path.expanduser("~/.keras/datasets/fashion-mnist"))
+    for folder in filter(_is_safe, (DEBIAN, *_caches(), keras)):
+        try:
+            file = idx.load(folder, name, idx.FILES[name].size)
+        except FileNotFoundError:
+            continue
+        except ValueError:
+            faults.append(f"{name} in {tilde(folder)} is truncated or corrupt")
+        except OSError as error:
+            faults.append(f"{name} in {tilde(folder)} cannot be read ({error.strerror})")
+        else:
+            if file.genuine:
+                return file, []
+            faults.append(f"{name} in {tilde(folder)} has a wrong checksum")
+    return None, faults
+
+
+# Mirrors
+
+
+def _fetched(name: str, mirrors: list[str], caches: list[Path], deadline: float) -> idx.File:
+    """Fetch a file into the first cache that can hold it; remove those that cannot."""
+    packed, size = Path(f"{name}.gz"), idx.FILES[name].size
+
+    def check(content: bytes) -> tuple[bytes, idx.File]:
+        file = idx.parse(packed, io.BytesIO(content), size)
+        if not file.genuine:
+            raise ValueError(f"{name} has a wrong checksum")
+        return content, file
+
+    content, file = download.fetch(packed.name, mirrors, idx.packed(size), check, deadline)
+    reasons = []
+    for cache in list(caches):
+        try:
+            _write(cache / packed, content)
+        except OSError as error:
+            caches.remove(cache)
+            reasons.append(f"{tilde(cache)}: {error.strerror or error}")
+            continue
+        if reasons:
+            say(f"Cannot write to {'; '.join(reasons)}. Caching in {tilde(cache)} instead.")
+        return file._replace(path=cache / packed)
+    raise download.UnavailableError(
+        f"no folder to download to: {'; '.join(reasons) or 'none could be written to'}"
+    )
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, with the permissions that the umask allows."""
+    folder = path.parent
+    folder.mkdir(mode=0o700 if folder == _spare() else 0o777, parents=True, exist_ok=True)
+    if not _is_safe(folder):
+        raise OSError("not a folder that is yours alone")
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    try:
+        with open(part, "xb") as file:
+            file.write(content)
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            part.unlink()
