@@ -85,7 +85,7 @@ def _get(url: str, largest: int, seconds: float) -> bytes:
         "pause": PAUSE,
         "seconds": seconds,
     }
-    with passing(f"Fetching {url.rpartition('/')[2]} from {_host(url)}"):
+    with passing("Fetching {file} from {host}", file=url.rpartition("/")[2], host=_host(url)):
         done = subprocess.run(  # It ends by itself in time, even if this process is killed
             [sys.executable, str(Path(__file__).with_name("ask_mirror.py"))],
             input=json.dumps(task).encode(),

@@ -129,7 +129,12 @@ def load_data_fashion_mnist(
     data = load_dataset()
     num_train = _how_many("train_size", train_size, len(data.train_images), data)
     num_test = _how_many("test_size", test_size, len(data.test_images), data)
-    announce(f"Data: {data.origin}; {num_train:,} training and {num_test:,} test images")
+    announce(
+        "Data: {origin}; {training:,} training and {test:,} test images",
+        origin=data.origin,
+        training=num_train,
+        test=num_test,
+    )
     loader = functools.partial(
         ArrayDataLoader, batch_size=batch_size, resize=resize, convert=convert
     )
@@ -172,7 +177,12 @@ def _how_many(name: str, asked: int | None, available: int, data: Dataset) -> in
     if asked <= available:
         return operator.index(asked)
     if data.stands_in:
-        say(f"Note: {name}={asked:,}, but there are only {available:,} digits; using them all")
+        say(
+            "Note: {name}={asked:,}, but there are only {available:,} digits; using them all",
+            name=name,
+            asked=asked,
+            available=available,
+        )
         return available
     raise ValueError(
         f"{name} must be None or from 1 to {available:,}, the number of images in use "

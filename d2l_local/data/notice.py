@@ -1,4 +1,4 @@
-"""What a reader sees of the data: every sentence goes through `say`."""
+"""What a reader sees of the data, in the notebook's language: every sentence comes through here."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from d2l_local.language import columns, translated
+
 _announced: str | None = None
 
 
-def say(line: str) -> None:
+def say(template: str, /, **fields: object) -> None:
     """Print a line; of torchrun's processes one says it for all."""
     if _speaks():
-        print(line)
+        print(translated(template, **fields))
 
 
-def announce(line: str) -> None:
+def announce(template: str, /, **fields: object) -> None:
     """Say which data are in use, unless that is what this process said last."""
     global _announced
+    line = translated(template, **fields)
     if line != _announced:
-        say(line)
+        say(template, **fields)
         _announced = line
 
 
 @contextlib.contextmanager
-def passing(line: str) -> Iterator[None]:
+def passing(template: str, /, **fields: object) -> Iterator[None]:
     """Show a line for a while to a reader who watches.
 
     It is wiped in the end, which leaves nothing in an executed notebook, because whatever stores
     one carries out the carriage returns.
     """
+    line = translated(template, **fields)
     watched = sys.stdout.isatty() or type(sys.stdout).__module__.startswith("ipykernel.")
     if watched and _speaks():
         print(f"\r{line}", end="", flush=True)
@@ -39,7 +43,7 @@ def passing(line: str) -> Iterator[None]:
         yield
     finally:
         if watched and _speaks():
-            print(f"\r{' ' * len(line)}\r", end="", flush=True)
+            print(f"\r{' ' * columns(line)}\r", end="", flush=True)
 
 
 def tilde(path: Path) -> str:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from d2l_local.data import download, idx
 from d2l_local.data.notice import say, tilde
 from d2l_local.data.resize import bilinear
+from d2l_local.language import translated
 
 import numpy as np
 
@@ -86,10 +87,13 @@ def from_folder(folder: str | os.PathLike) -> Dataset:
     last_label = max(data[1].max(), data[3].max())
     kind = "Fashion-MNIST"
     if not all(file.genuine for file in files):
-        kind = "images (not Fashion-MNIST: checksum differs)"
+        kind = translated("images (not Fashion-MNIST: checksum differs)")
     if last_label > 9:  # MXNet's loss would quietly take such a label for the last class
-        kind += f" with labels up to {last_label}, for which 10 classes are too few,"
-    return Dataset(*data, f"{kind} from {tilde(folder)} (D2L_DATA)")
+        kind += translated(
+            " with labels up to {last}, for which 10 classes are too few,", last=last_label
+        )
+    origin = translated("{kind} from {folder} (D2L_DATA)", kind=kind, folder=tilde(folder))
+    return Dataset(*data, origin)
 
 
 def fashion_mnist() -> Dataset:
@@ -109,9 +113,10 @@ def fashion_mnist() -> Dataset:
             except download.UnavailableError as reason:
                 raise download.UnavailableError("; ".join([*faults, str(reason)])) from reason
             for fault in faults:
-                say(f"{fault}; fetched it again")
+                say("{fault}; fetched it again", fault=fault)
         files.append(file)
-    origin = f"Fashion-MNIST from {' and '.join(_folders(files))}"
+    folders = translated(" and ").join(_folders(files))
+    origin = translated("Fashion-MNIST from {folders}", folders=folders)
     return Dataset(*idx.pair(*files[:2]), *idx.pair(*files[2:]), origin)
 
 
@@ -144,9 +149,11 @@ def digits(reason: object) -> Dataset:
     steps = np.arange(DIGITS_FOR_TESTING) * len(labels) // DIGITS_FOR_TESTING
     test = np.zeros(len(labels), dtype=bool)
     test[np.argsort(labels, kind="stable")[steps]] = True
-    origin = (
-        f"handwritten digits of scikit-learn in place of Fashion-MNIST ({reason}; Debian and "
-        f"Ubuntu have it as the package {PACKAGE})"
+    origin = translated(
+        "handwritten digits of scikit-learn in place of Fashion-MNIST ({reason}; Debian and Ubuntu "
+        "have it as the package {package})",
+        reason=reason,
+        package=PACKAGE,
     )
     return Dataset(images[~test], labels[~test], images[test], labels[test], origin, True)
 
@@ -238,7 +245,11 @@ def _fetched(name: str, mirrors: list[str], caches: list[Path], deadline: float)
             reasons.append(f"{tilde(cache)}: {error.strerror or error}")
             continue
         if reasons:
-            say(f"Cannot write to {'; '.join(reasons)}. Caching in {tilde(cache)} instead.")
+            say(
+                "Cannot write to {folders}. Caching in {cache} instead.",
+                folders="; ".join(reasons),
+                cache=tilde(cache),
+            )
         return file._replace(path=cache / packed)
     raise download.UnavailableError(
         f"no folder to download to: {'; '.join(reasons) or 'none could be written to'}"

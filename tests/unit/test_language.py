@@ -47,13 +47,13 @@ def constants() -> set[str]:
 
 
 def templates() -> set[str]:
-    """What is given to `say`, `translated` and `label` as a literal."""
+    """What is given to `say`, `translated` and their like as a literal."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and node.args:
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                if name in ("say", "translated", "label"):
+                if name in ("say", "translated", "label", "announce", "passing"):
                     first = node.args[0]
                     chosen = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
                     found |= {part.value for part in chosen if isinstance(part, ast.Constant)}
