@@ -180,10 +180,11 @@ def test_with_a_gpu_that_mxnet_knows(monkeypatch):
 
 
 def test_for_pytorch_no_mxnet(monkeypatch):
-    pip = Pip(monkeypatch, COLABS, [T4])
+    pip = Pip(monkeypatch, COLABS - {"psutil"}, [T4])
     colab.set_up("pytorch")
     (alone, wheels), (_, others) = pip.calls
     assert (alone, wheels) == (["--no-deps"], ["d2l==1.0.3"])
+    assert "psutil>=5.9" in others
     assert not {"mxnet", "graphviz", "torch", "jupyter"} & set(others)
 
 
