@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from book.build import units
 from book.build.notebook import gpus_needed, may_fail, names_in
 
 from markdown_it import MarkdownIt
@@ -148,8 +149,9 @@ def text(section) -> list[str]:
             if "**" in prose.text:
                 found.append("** does not become bold: keep brackets and full stops out of it")
             if lang != original and original in proses:
-                if block.tags != group[original].tags:
-                    found.append("has other tags than its twin")
+                for what in ("tags", "kind"):
+                    if getattr(block, what) != getattr(group[original], what):
+                        found.append(f"has other {what} than its twin")
                 found += differences(proses[original], prose)
                 found += missing_terms(proses[original], prose, original, lang, glossary)
             problems += [at(section, block, what) for what in found]
@@ -161,6 +163,7 @@ def text(section) -> list[str]:
             said = [*section.comments(block, lang), *block.strings.get(lang, {}).values()]
             found = wrong_forms(said, lang, glossary)
             problems += [at(section, block, what) for what in found]
+    problems += [at(section, block, what) for block, what in units.problems(section)]
     for lang, proses in read_blocks.items():
         headings = {heading for prose in proses for heading in prose.headings}
         for key in ("summary", "exercises"):
@@ -303,6 +306,7 @@ def notebook(path, expected, committed) -> list[str]:
             if not cell.execution_count:
                 problems.append(f"cell {cell.id}: was not executed")
             problems += outputs(cell)
+            problems += [f"cell {cell.id}: {what}" for what in units.outputs(cell)]
             problems += without_gpus(cell, committed.metadata.get("d2l_local", {}))
         else:
             for link in read(cell.source).links:

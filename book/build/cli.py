@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from book.build import check
+from book.build import check, proof
 from book.build.execute import execute
 from book.build.notebook import code_cells, dump, program, read_notebook, write
 from book.build.readme import readmes
@@ -34,7 +34,7 @@ def build_section(section: Section, framework: str, force=False) -> str:
     """Write the notebooks of a section, executing one of them if the code has changed."""
     chapter, original = section.chapter, section.langs[0]
     notebooks = {lang: section.notebook(framework, lang) for lang in section.langs}
-    donor = read_notebook(chapter.notebook(framework, original, section.name))
+    donor = committed = read_notebook(chapter.notebook(framework, original, section.name))
     if (
         force
         or donor is None
@@ -53,11 +53,13 @@ def build_section(section: Section, framework: str, force=False) -> str:
         result = "executed"
     else:
         result = "outputs kept"
+    proved = proof.prove(section, framework, None if force else committed)
     changed = False
     for lang, notebook in notebooks.items():
         for cell, old in zip(code_cells(notebook), code_cells(donor)):
             cell.execution_count, cell.outputs = old.execution_count, old.outputs
-        notebook.metadata["d2l_local"] = donor.metadata.get("d2l_local", {})
+        about = {**donor.metadata.get("d2l_local", {}), "proved": proved}
+        notebook.metadata["d2l_local"] = {key: value for key, value in about.items() if value}
         changed |= write(chapter.notebook(framework, lang, section.name), dump(notebook))
     return result if changed else f"{result}, nothing to write"
 
@@ -94,6 +96,7 @@ def command_check(chapter: Chapter, args) -> int:
             for lang, notebook in expected.items():
                 path = chapter.notebook(framework, lang, section.name)
                 found = check.notebook(path, notebook, read_notebook(path))
+                found += proof.missing(section, framework, read_notebook(path))
                 problems += [f"{path.relative_to(chapter.root)}: {p}" for p in found]
     for path, text in readmes(chapter).items():
         if path.read_text("utf-8") != text:

@@ -12,11 +12,10 @@ other; code comes once:
   in. `of` is the hash of the original block that a translation was last held against.
 - The first block of each language opens with the title, `# ...`.
 - Blocks and cells may carry `tags`. A framework's name keeps them to that framework's notebooks;
-  the rest goes into the notebook. `solution` folds a cell: Jupyter reads `source_hidden` and
-  `outputs_hidden`, Colab `cellView: form` and the `@title` line, and GitHub, which cannot fold
-  code, shows it. `raises-exception` lets a cell fail, `stderr-ok` lets it write to stderr. A cell
-  that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests skip it
-  elsewhere, and its committed output must come from a machine that has them.
+  the rest goes into the notebook. `raises-exception` lets a cell fail, `stderr-ok` lets it write to
+  stderr. A cell that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests
+  skip it elsewhere, and its committed output must come from a machine that has them.
+- What asks the reader back, or is folded, says so with `kind`, code with a tag: `book.build.units`.
 - A comment may be written once a language, in the order of the table of languages:
   `# Wait for it | 等待它完成`. A language without a part reads the first.
 - Strings that a reader sees are translated by one block a language after their cell, a YAML mapping
@@ -41,6 +40,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from book.build import units
 from book.build.language import comments, literals, pick, put_strings, read_strings, translate
 from book.build.notebook import write
 from d2l_local import frameworks
@@ -81,6 +81,8 @@ class Block:
     of: str | None = None
     tags: list[str] = field(default_factory=list)
     strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
+    kind: str = ""  # One of `units.PROSE`; of code, its tag among `units.CODE`
+    refused: str = ""  # What the check must say about a wrong answer
 
 
 @dataclass
@@ -120,6 +122,11 @@ class Section:
     def code(self) -> list[Block]:
         return [block for block in self.blocks if not block.lang]
 
+    def blocks_of(self, framework: str, lang: str) -> list[Block]:
+        """Return the prose of one language and the code of one framework, in order."""
+        others = set(self.chapter.frameworks) - {framework}
+        return [b for b in self.blocks if b.lang in (None, lang) and not others & set(b.tags)]
+
     def words(self) -> set[str]:
         """Return every word of the code: what the prose may name."""
         return {w for block in self.code() for w in re.findall(r"\w+", translate(block.source))}
@@ -145,8 +152,7 @@ class Section:
 
     def notebook(self, framework: str, lang: str):
         """Return the notebook of one framework in one language, without outputs."""
-        others = set(self.chapter.frameworks) - {framework}
-        blocks = [b for b in self.blocks if b.lang in (None, lang) and not others & set(b.tags)]
+        blocks = [b for b in self.blocks_of(framework, lang) if b.kind != "wrong"]
         title, _, rest = blocks[0].source.partition("\n")
         word = self.chapter.languages.get(lang, {}).get
         setup = SETUP.rstrip().format(
@@ -165,11 +171,11 @@ class Section:
             cells.append(new_markdown_cell(rest.strip(), id=blocks[0].id))
         for cell in cells:
             self.describe(cell, blocks[0])
-        last, count = blocks[0].id, 0
+        last, count, question = blocks[0].id, 0, None
         for block in blocks[1:]:
             if block.lang:
                 last, count = block.id, 0
-                cell = new_markdown_cell(block.source, id=block.id)
+                cell = new_markdown_cell(units.prose(block, word), id=block.id)
             else:  # Numbered within its prose, so that a new cell renames few others
                 count += 1
                 cell = new_code_cell(self.code_in(block, lang), id=f"{last}_{count}")
@@ -177,13 +183,14 @@ class Section:
             tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
             if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
                 tags.append("nbval-raises-exception")
-            if "solution" in tags and not block.lang:
+            if block.kind == "predict":
+                question = block
+            elif question and not block.lang:
+                units.ask(cell, question)
+                question = None
+            if block.kind in units.FOLDED and not block.lang:
                 tags.append("hide-input")
-                cell.metadata.update(
-                    cellView="form", jupyter={"source_hidden": True, "outputs_hidden": True}
-                )
-                if not cell.source.startswith("%%"):
-                    cell.source = f"# @title {word('solution', 'Solution')}\n{cell.source}"
+                units.fold(cell, word(block.kind, block.kind.capitalize()))
             if tags:
                 cell.metadata["tags"] = tags
             cells.append(cell)
@@ -204,6 +211,7 @@ class Section:
             "id": cell.id,
             "frameworks": only or of,
             "order": self.order[block.line],
+            **({"kind": block.kind} if block.kind else {}),
         }
 
     @cached_property
@@ -294,16 +302,22 @@ def read_block(cell, line: int, where: Path) -> Block | Strings:
     if "strings" in cell.metadata:
         return read_strings_block(cell, line, where)
     prose = cell.cell_type == "markdown"
-    unknown = set(cell.metadata) - ({"lang", "id", "of", "tags"} if prose else {"tags"})
+    keys = {"lang", "id", "of", "tags", "kind"} if prose else {"tags", "refused"}
+    unknown = set(cell.metadata) - keys
     if unknown or cell.cell_type == "raw":
         what = ", ".join(sorted(unknown)) or "raw cell"
         raise BuildError(f"{where}:{line}: unknown key {what}")
-    strings = [value for key, value in cell.metadata.items() if key != "tags"]
-    if not all(isinstance(string, str) for string in strings):
-        raise BuildError(f"{where}:{line}: lang, id and of are strings")
+    if not all(isinstance(value, str) for key, value in cell.metadata.items() if key != "tags"):
+        strings = ", ".join(sorted(keys - {"tags"}))
+        raise BuildError(f"{where}:{line}: {strings} are strings")
     if not cell.source.strip():
         raise BuildError(f"{where}:{line}: an empty cell")
     block = Block(cell.source, line, **cell.metadata)
+    if block.kind and block.kind not in units.PROSE:
+        known = ", ".join(units.PROSE)
+        raise BuildError(f"{where}:{line}: unknown kind {block.kind}; there is {known}")
+    if not prose:
+        block.kind = next((tag for tag in block.tags if tag in units.CODE), "")
     if prose and not (block.lang and re.fullmatch(r"[a-z0-9-]{1,50}", block.id)):
         raise BuildError(
             f'{where}:{line}: prose starts with a line like +++ {{"lang": "en", '

@@ -271,7 +271,7 @@ def test_stamp_edits_only_its_line(tmp_path):
         ('{"lang": "en", "id": "end"}', '{"lang": "en", "id": "intro"}', "the id is taken"),
         ('"en", "id": "end"}', '"en", "id": "end", "tag": 1}', "unknown key tag"),
         ('"en", "id": "end"}', '"en", "id": "end"', "could not be read"),
-        ('"id": "intro"}', '"id": 1}', "lang, id and of are strings"),
+        ('"id": "intro"}', '"id": 1}', "id, kind, lang, of are strings"),
         ("# Adding", "Adding", "[en] must begin with a title"),
         (":tags: [solution]", ":tags: solution", "is not of type 'array'"),
         (":tags: [solution]", ":tags:", "is not of type 'array'"),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from book.build import check, proof, units
+from book.build.cli import main
 from book.build.notebook import read_notebook
-from book.build.text import Chapter, Section, restamp
+from book.build.text import BuildError, Chapter, Section, restamp
+
+import nbformat
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """\
@@ -43,6 +49,8 @@ def write(root: Path, body: str) -> Section:
     (folder / "glossary.yml").write_bytes((ROOT / "chapters/text/glossary.yml").read_bytes())
     project = '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'
     (root / "pyproject.toml").write_text(project)
+    (root / "d2l_local").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "d2l_local/frameworks.ini", root / "d2l_local")
     (folder / "small.md").write_text(HEAD + body + END, "utf-8")
     restamp(Chapter(root).sections()[0])
     return Chapter(root).sections()[0]
@@ -96,3 +104,267 @@ def test_committed_cells_say_where_they_come_from():
             for cell in read_notebook(path).cells:
                 told = cell.metadata["d2l_local"]
                 assert told["id"] == cell.id and framework in told["frameworks"], cell.id
+
+
+# ---- Asides, and what is asked before a measurement ----------------------------------------------
+
+
+def sources(section, framework="mxnet", lang="en"):
+    return {cell.id: cell.source for cell in section.notebook(framework, lang).cells}
+
+
+def cell_of(section, id, framework="mxnet", lang="en"):
+    return next(cell for cell in section.notebook(framework, lang).cells if cell.id == id)
+
+
+def found(section):
+    return "\n".join(check.text(section))
+
+
+ASIDE = prose("why", "Why `x < 1`\n\nBecause.", "为什么`x < 1`\n\n因为如此。", kind="aside")
+
+
+def test_aside_is_folded(tmp_path):
+    section = write(tmp_path, code("x = 0") + ASIDE + code("x", "aside"))
+    assert sources(section)["why"] == (
+        "<details><summary>Aside · Why <code>x &lt; 1</code></summary>\n\nBecause.\n\n</details>"
+    )
+    assert sources(section, lang="zh")["why"].startswith("<details><summary>旁注 · 为什么")
+    cell = cell_of(section, "why_1", lang="zh")
+    assert cell.source == "# @title 旁注\nx" and cell.metadata["cellView"] == "form"
+    assert cell.metadata["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
+    assert cell.metadata["d2l_local"]["kind"] == "aside"
+    assert found(section) == ""
+
+
+def test_aside_needs_a_plain_title(tmp_path):
+    section = write(tmp_path, prose("why", "**Why**\n\nSo.", "**为什么**\n\n如此。", kind="aside"))
+    assert "[en/why] an aside begins with its title, a line of plain text" in found(section)
+
+
+def test_asides_have_a_limit_in_every_language_and_framework(tmp_path):
+    half = prose("one", "Title\n\n" + "word " * 350, "题目\n\n" + "字" * 400, kind="aside")
+    other = prose("two", "Title\n\n" + "word " * 300, "题目\n\n" + "字" * 400, kind="aside")
+    assert "[en/one] 652 words of asides in pytorch; at most 600" in found(
+        write(tmp_path, half + other)
+    )
+    for framework in ("mxnet", "pytorch"):  # Each alone is short enough
+        half = half.replace('"kind"', f'"tags": ["{framework}"], "kind"', 2)
+        half, other = other, half
+    assert found(write(tmp_path, half + other)) == ""
+    assert "[zh/one] 603 words" in found(
+        write(tmp_path, prose("one", "Title\n\nShort.", "字" * 900 + "一二三四五", kind="aside"))
+    )
+
+
+QUESTION = prose(
+    "guess",
+    "**Predict**: how many?\n\n1. Two.\n2. Three\n   or more.",
+    "**预测**：几个？\n\n1. 两个。\n2. 三个或更多。",
+    kind="predict",
+)
+
+
+def test_prediction_folds_the_output_of_the_next_cell_only(tmp_path):
+    section = write(tmp_path, QUESTION + code("d2l.measured(choice=2)") + code("1"))
+    cell = cell_of(section, "guess_1")
+    assert cell.metadata["jupyter"] == {"outputs_hidden": True} and cell.metadata["collapsed"]
+    told = cell.metadata["d2l_local"]["predict"]
+    assert told == {"id": "guess", "choices": ["Two.", "Three\nor more."]}
+    chinese = cell_of(section, "guess_1", lang="zh").metadata["d2l_local"]["predict"]
+    assert chinese["choices"] == ["两个。", "三个或更多。"]
+    assert "jupyter" not in cell_of(section, "guess_2").metadata
+    assert sources(section)["guess"].startswith("**Predict**: how many?\n\n1. Two.")
+    assert found(section) == ""
+
+
+def test_question_for_a_number_has_no_choices(tmp_path):
+    ask = prose("guess", "How long?", "多久？", kind="predict")
+    section = write(tmp_path, ask + code("d2l.measured(number=2.0)"))
+    assert cell_of(section, "guess_1").metadata["d2l_local"]["predict"]["choices"] == []
+    assert found(section) == ""
+
+
+def test_question_without_an_answer(tmp_path):
+    missing = "[en/guess] no cell follows that answers it"
+    assert missing in found(write(tmp_path, QUESTION + code("print(2)")))
+    assert missing in found(write(tmp_path, QUESTION))
+    only = code("d2l.measured(choice=2)", "pytorch") + code("2", "mxnet")
+    assert missing in found(write(tmp_path, QUESTION + only))
+
+
+def test_question_with_other_choices_than_its_twin(tmp_path):
+    answer = code("d2l.measured(choice=2)")
+    assert "1 choices, and its original 2" in found(
+        write(tmp_path, QUESTION.replace("1. 两个。\n", "") + answer)
+    )
+
+
+def test_measurement_is_one_of_the_choices(tmp_path):
+    section = write(tmp_path, QUESTION + code("d2l.measured(choice=2)"))
+    cell = cell_of(section, "guess_1")
+    for measured, problem in [
+        ({"choice": 2}, ""),
+        ({"choice": 3}, "none of the 2 choices"),
+        ({"choice": 0}, "none of the 2 choices"),
+        ({"number": 2.0}, "none of the 2 choices"),
+    ]:
+        data = {"d2l_local": {"measured": measured}}
+        cell.outputs = [nbformat.v4.new_output("display_data", metadata=data)]
+        assert problem in "".join(units.outputs(cell))
+        assert bool(problem) == bool(units.outputs(cell))
+    cell.metadata["d2l_local"]["predict"]["choices"] = []
+    cell.outputs[0].metadata["d2l_local"]["measured"] = {"number": float("nan")}
+    assert "asks for a number" in "".join(units.outputs(cell))
+    cell.outputs = []
+    assert units.outputs(cell) == ["0 measured answers, not one"]
+
+
+def test_unknown_kind(tmp_path):
+    with pytest.raises(BuildError, match=r"small\.md:\d+: unknown kind guess; there is predict"):
+        write(tmp_path, prose("why", "Why", "为什么", kind="guess"))
+
+
+# ---- Exercises -----------------------------------------------------------------------------------
+
+IMPORT = code("from d2l_local import exercise as d2l\n\nraise_ = 1  # Named by nothing below")
+EXERCISE = (
+    prose("sum", "Add `a` and `b`.", "把`a`和`b`相加。", kind="exercise")
+    + code("def add(a, b):\n    raise NotImplementedError", "stub")
+    + code('with d2l.check():\n    assert add(one, 3) == 4, f"{add(one, 3)}, not 4"', "check")
+    + prose("sum-hint", "Use a sign.", "用符号。", kind="hint")
+    + prose("sum-solution", "A plus does it.", "用加号。", kind="solution")
+    + code("def add(a, b):\n    return a + b", "solution")
+    + code("def add(a, b):\n    return a * b", "wrong", refused="3, not 4")
+    + code("def add(a, b):\n    return None + b", "wrong", refused="TypeError")
+)
+BODY = IMPORT + code("one = 1") + code("1 / 1") + EXERCISE
+
+
+def build(section, *args):
+    return main(["build", "--root", str(section.chapter.root), "--framework", "mxnet", *args])
+
+
+def committed(section, lang="en"):
+    return read_notebook(section.chapter.notebook("mxnet", lang, section.name))
+
+
+def checked(section, capsys):
+    capsys.readouterr()
+    main(["check", "--root", str(section.chapter.root)])
+    out = capsys.readouterr().out
+    return "\n".join(line for line in out.splitlines() if "pytorch" not in line)
+
+
+def test_exercise_in_a_notebook(tmp_path):
+    section = write(tmp_path, BODY)
+    kinds = {d["id"]: d["kind"] for d in described(section, "mxnet") if "kind" in d}
+    assert kinds == {
+        "sum": "exercise",
+        "sum_1": "stub",
+        "sum_2": "check",
+        "sum-hint": "hint",
+        "sum-solution": "solution",
+        "sum-solution_1": "solution",
+    }
+    for lang, words in (("en", ("Hint", "Solution")), ("zh", ("提示", "解答"))):
+        shown = sources(section, lang=lang)
+        assert shown["sum-hint"].startswith(f"<details><summary>{words[0]}</summary>\n\n")
+        assert shown["sum-solution"].startswith(f"<details><summary>{words[1]}</summary>\n\n")
+        assert shown["sum-solution_1"].startswith(f"# @title {words[1]}\n")
+        assert "a * b" not in "".join(shown.values())  # Nobody sees a wrong answer
+    assert found(section) == ""
+
+
+def test_exercise_is_proved_once_and_again_when_it_changes(tmp_path, capsys, monkeypatch):
+    section = write(tmp_path, BODY)
+    assert build(section) == 0, capsys.readouterr().out
+    for lang in section.langs:
+        assert list(committed(section, lang).metadata["d2l_local"]["proved"]) == ["sum"]
+        verdicts = [
+            output.get("metadata", {}).get("d2l_local", {}).get("verdict")
+            for cell in committed(section, lang).cells
+            for output in cell.get("outputs", [])
+        ]
+        assert "not yet" in verdicts and "right" not in verdicts
+    assert "not proved" not in checked(section, capsys)
+
+    def unwanted(*_):
+        raise AssertionError("proved again")
+
+    monkeypatch.setattr(proof, "execute", unwanted)
+    assert build(section) == 0  # Nothing changed
+    section = write(tmp_path, BODY.replace("1 / 1", "2 / 1").replace("Use a sign", "Use signs"))
+    assert "not proved" not in checked(section, capsys)  # Nothing that the exercise depends on
+    for old, new in (
+        ("one = 1", "one = 1 * 1"),
+        ("return a + b", "return b + a"),
+        (":refused: TypeError", ":refused: unsupported"),
+        ("raise NotImplementedError", "raise NotImplementedError()"),
+    ):
+        section = write(tmp_path, BODY.replace(old, new))
+        out = checked(section, capsys)
+        assert "exercise sum: not proved as it is now: build it" in out, new
+    with pytest.raises(AssertionError, match="proved again"):
+        build(section)
+    with pytest.raises(AssertionError, match="proved again"):
+        proof.prove(write(tmp_path, BODY), "mxnet", None)  # As `--force` does
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("return a + b", "return a - b", "the solution in line 59 must get “right”, and the check"),
+        ("return a * b", "return b + a", "the wrong in line 65 must get “3, not 4”"),
+        (
+            "TypeError",
+            "TopError",
+            "must get “TopError”, and the check says: Not right, this",
+        ),
+        ("raise NotImplementedError", "return 4", "the stub in line"),
+        ("one = 1", "none = 1", "name 'one' is not defined"),
+    ],
+)
+def test_what_is_not_as_the_author_says_is_not_built(tmp_path, capsys, old, new, message):
+    section = write(tmp_path, BODY.replace(old, new))
+    assert build(section) == 1
+    assert message in capsys.readouterr().out
+    assert committed(section) is None
+
+
+def test_proof_executes_what_the_exercise_names_and_no_more(tmp_path):
+    body = (
+        code('raise RuntimeError("needs GPUs")', "raises-exception")
+        + IMPORT
+        + code("def inner():\n    return 1")
+        + code("def outer():\n    return inner()")
+        + code("one = outer()")
+        + EXERCISE
+    )
+    section = write(tmp_path, body)
+    assert list(proof.prove(section, "mxnet", None)) == ["sum"]
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        (":tags: [stub]\n", "", "[en/sum] has 0 cells tagged stub in pytorch, not one"),
+        (":tags: [stub]", ":tags: [check]", "has 2 cells tagged check in pytorch, not one"),
+        (":tags: [stub]", ":tags: [stub, mxnet]", "has 0 cells tagged stub in pytorch"),
+        (":tags: [solution]\n", "", "has 0 cells tagged solution in pytorch, not at least one"),
+        (":refused: TypeError\n", "", "a wrong answer, and nothing else, says `:refused:`"),
+        (":tags: [solution]", ":tags: [solution]\n:refused: x", "and nothing else, says"),
+        (', f"{add(one, 3)}, not 4"', "", "an assertion of a check says what is wrong"),
+        ("with d2l.check():", "if True:", "a check asks within `with d2l.check(...):`"),
+        (', "kind": "exercise"', "", "[code] a stub outside of an exercise"),
+        (', "kind": "hint"', "", "[code] a wrong outside of an exercise"),
+    ],
+)
+def test_exercise_has_its_parts(tmp_path, old, new, message):
+    assert old in BODY
+    assert message in found(write(tmp_path, BODY.replace(old, new)))
+
+
+def test_twins_are_of_one_kind(tmp_path):
+    one, _, other = EXERCISE.rpartition(', "kind": "solution"')
+    assert "[zh/sum-solution] has other kind than its twin" in found(write(tmp_path, one + other))
