@@ -28,10 +28,11 @@ pytestmark = pytest.mark.timeout(300)
 def grown(tmp_path_factory):
     """Return the tree with a third framework and a third language, and what was built of them."""
     root = tmp_path_factory.mktemp("grown") / "tree"
-    ignored = shutil.ignore_patterns(
-        ".git", ".venv*", ".uv", "/build", "node_modules", "__pycache__", ".*_cache"
-    )
-    shutil.copytree(ROOT, root, ignore=ignored)
+    ignored = shutil.ignore_patterns(".*", "node_modules", "__pycache__")
+    for folder in ("book", "chapters", "d2l_local", "img", "requirements"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=ignored)
+    for file in (*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "LICENSE"):
+        shutil.copy(file, root)
     with open(root / "d2l_local/frameworks.ini", "a", encoding="utf-8") as table:
         table.write((GROWN / "frameworks.ini").read_text(encoding="utf-8"))
     (root / "d2l_local/fake").mkdir()
