@@ -37,7 +37,7 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix test-again test-colab
+.PHONY: help setup run test test-unit lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix test-again test-colab
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -61,8 +61,16 @@ $(READY): $(LOCK) $(UNLOCKED) pyproject.toml | $(UV)
 run: $(READY)  ## Execute every notebook in every language; copies go to build/
 	$(PY) -m book.build run $(CHOICE)
 
+# Each process loads a framework, so no more than a few; none of these tests compares times.
+PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
+SERIAL = $(call fact,$(FRAMEWORK),serial)
+
+test-unit: $(READY)  ## Test the parts of the package: a minute on two cores
+	$(PY) -m pytest --quiet $(PARALLEL) tests/unit
+
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
-	$(PY) -m pytest --quiet --junitxml=build/reports/package.xml $(call fact,$(FRAMEWORK),tests)
+	$(PY) -m pytest --quiet $(PARALLEL) --junitxml=build/reports/parallel.xml $(call fact,$(FRAMEWORK),tests)
+	$(if $(SERIAL),$(PY) -m pytest --quiet --junitxml=build/reports/serial.xml $(SERIAL))
 	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
 
 test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy

@@ -12,7 +12,7 @@ import configparser
 import functools
 import importlib
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from types import ModuleType
 
@@ -33,6 +33,7 @@ class Framework:
     tests: str
     bench: str
     color: str
+    serial: str = ""
     unlocked: str = ""
 
     @property
@@ -64,12 +65,12 @@ def load(table: Path = TABLE) -> dict[str, Framework]:
     parser = configparser.ConfigParser(interpolation=None)
     with open(table, encoding="utf-8") as file:
         parser.read_file(file)
-    known = [field.name for field in fields(Framework) if field.name != "name"]
+    known = {f.name: f.default is MISSING for f in fields(Framework) if f.name != "name"}
     found = {}
     for name in parser.sections():
         row = dict(parser[name])
         unknown = sorted(set(row) - set(known))
-        missing = [field for field in known if field not in row and field != "unlocked"]
+        missing = [name for name, needed in known.items() if needed and name not in row]
         if unknown or missing or len(row.get("pythons", "").split()) != 2:
             raise ValueError(
                 f"{table}, [{name}]: unknown fields: {', '.join(unknown) or 'none'}; missing: "

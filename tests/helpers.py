@@ -1,13 +1,44 @@
-"""What tests of several modules ask about processes."""
+"""What tests of several modules share."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable
 
 import psutil
+import pytest
 
 PATIENCE = 60  # Seconds; what is waited for mostly takes far less
+
+
+def needs(module: str) -> None:
+    """Skip the test module that calls it where ``module`` is not installed, without importing it.
+
+    MXNet must not be imported before d2l_local has prepared the process.
+    """
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed", allow_module_level=True)
+
+
+def python(code: str, fails: bool = False, **environment: str) -> subprocess.CompletedProcess:
+    """Run ``code`` in a new process, which finds modules where this one does.
+
+    The test fails unless it ends well, or with ``fails`` unless it does not.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert (done.returncode != 0) == fails, done.stderr
+    return done
 
 
 def runs(pid: int) -> bool:

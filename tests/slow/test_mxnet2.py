@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 from book.build.execute import execute
@@ -15,6 +12,7 @@ from book.build.notebook import code_cells
 import nbformat
 import numpy as np
 import pytest
+from helpers import python
 
 try:
     INSTALLED = importlib.metadata.version("mxnet")
@@ -46,10 +44,7 @@ def numpy_mode():
 
 def run(code: str) -> tuple[str, str]:
     """What a new process prints, and what it says on standard error."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=200
-    )
-    assert done.returncode == 0, done.stderr
+    done = python(code)
     return done.stdout, done.stderr
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import subprocess
 import sys
-import textwrap
 import types
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -18,29 +15,19 @@ from d2l_local.prepare import compat
 
 import numpy as np
 import pytest
+from helpers import python
 
 compat.apply()
 mx = pytest.importorskip("mxnet")
 nd = mx.nd
 
-ROOT = Path(compat.__file__).resolve().parents[2]
 NUMPY = tuple(int(part) for part in np.__version__.split(".")[:2])
 TWO, THREE = np.int64(2), np.int64(3)
 
 
 def run(code: str) -> str:
-    """Run ``code`` in a fresh interpreter and return what it prints."""
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=env,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """What ``code`` prints in a fresh interpreter."""
+    return python(code, OMP_NUM_THREADS="1").stdout
 
 
 @pytest.fixture

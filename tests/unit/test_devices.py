@@ -6,6 +6,10 @@ import ctypes
 import re
 import warnings
 
+from helpers import needs
+
+needs("mxnet")
+
 from d2l_local.prepare import engine
 
 import numpy as np

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import importlib.util
 import itertools
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers import python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,14 +97,6 @@ def test_exceptions_are_needed():
         assert module in imports(name)
 
 
-def python(code: str) -> subprocess.CompletedProcess:
-    """Run code in a new process, which finds the modules where this one does."""
-    path = f"import sys; sys.path[:0] = {sys.path!r}\n"
-    return subprocess.run(
-        [sys.executable, "-c", path + code], capture_output=True, text=True, timeout=200
-    )
-
-
 NEEDS = {"d2l_local.mxnet": "mxnet", "d2l_local.drafts": "mxnet", "d2l_local.torch": "torch"}
 CURE = {
     "mxnet": f"MXNet is not installed in this Python, {sys.executable}. Type: ",
@@ -127,12 +119,13 @@ def firsts() -> Iterator[list[str]]:
 @pytest.mark.parametrize("names", list(firsts()), ids=lambda names: names[0])
 def test_every_module_can_be_imported_first(names):
     """Or says what is missing, and what to type, where its framework is not installed."""
-    done = python(f"import {', '.join(names)}")
     framework = NEEDS.get(names[0])
-    if framework is None or importlib.util.find_spec(framework):
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    missing = framework is not None and importlib.util.find_spec(framework) is None
+    done = python(f"import {', '.join(names)}", fails=missing)
+    assert done.stdout == ""
+    if not missing:
+        assert done.stderr == ""
     else:
-        assert done.returncode == 1
         assert CURE[framework] in done.stderr.splitlines()[-1]
 
 

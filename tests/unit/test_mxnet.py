@@ -11,7 +11,10 @@ from d2l_local.processes import in_new_process
 
 import pytest
 import small_data
+from helpers import needs
 from settings import NOTHING_SET
+
+needs("mxnet")
 
 pytestmark = pytest.mark.timeout(200)
 

@@ -6,6 +6,10 @@ import inspect
 import math
 import sys
 
+from helpers import needs
+
+needs("mxnet")
+
 from d2l_local import mxnet as d2l
 
 import numpy as np

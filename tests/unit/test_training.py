@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 
+from helpers import needs
+
+needs("mxnet")
+
 from d2l_local import mxnet as d2l
 
 import numpy as np

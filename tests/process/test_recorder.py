@@ -1,0 +1,222 @@
+"""What MXNet's profiler records on real devices, the stand-ins for GPUs among them."""
+
+from __future__ import annotations
+
+from d2l_local.measure.timeline import Span, Timeline
+from d2l_local.processes import in_new_process
+
+import pytest
+from settings import NOTHING_SET
+
+pytestmark = pytest.mark.timeout(200)
+
+
+def recordings():
+    """Several recordings in one process."""
+    import os
+    import tempfile
+
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    result = {"would delete": []}
+    set_config = mx.profiler.set_config
+
+    def watched(filename, **settings):  # MXNet deletes the file that it is told
+        if os.path.exists(filename) and not filename.startswith(tempfile.gettempdir()):
+            result["would delete"].append(filename)
+        else:
+            set_config(filename=filename, **settings)
+
+    mx.profiler.set_config = watched
+    xs = [mx.nd.random.uniform(shape=(600, 600), ctx=device) for device in (mx.cpu(0), mx.cpu(1))]
+
+    with d2l.Timeline() as timeline:
+        for _ in range(20):
+            for x in xs:
+                mx.nd.dot(x, x)
+    result["two devices"] = timeline.lanes
+
+    with d2l.Timeline() as timeline:
+        xs[1].copyto(mx.cpu(0))
+    result["copy"] = timeline.lanes
+
+    bad = d2l.Timeline()
+    try:
+        with bad:
+            mx.nd.dot(xs[0], xs[0])
+            mx.nd.random.normal(0, -1, shape=(3, 3))  # A negative scale: fails while running
+    except mx.base.MXNetError as error:
+        result["error"] = str(error)
+    result["failed block"] = bad.lanes
+
+    broken = d2l.Timeline()
+    try:
+        with broken:
+            mx.nd.dot(xs[0], xs[0])
+            raise ValueError("mine")
+    except ValueError as error:
+        result["own error"] = str(error)
+    result["broken block"] = broken.lanes
+
+    with d2l.Timeline() as timeline:
+        pass
+    result["empty"] = timeline.lanes
+
+    mx.nd.relu(xs[0])  # Queued before the block: not the block's
+    with d2l.Timeline() as outer:
+        try:
+            with d2l.Timeline():
+                pass
+        except RuntimeError as error:
+            result["nested"] = str(error)
+        mx.nd.dot(xs[0], xs[0])
+    mx.nd.relu(xs[0]).wait_to_read()  # After it: not the block's either
+    result["after"] = outer.lanes
+
+    y = xs[0].copyto(mx.cpu(2))
+    with d2l.Timeline() as timeline:
+        mx.nd.dot(y, y)
+    result["third device"] = timeline.lanes
+
+    with d2l.Timeline(bookkeeping=True) as timeline:
+        mx.nd.dot(y, y).wait_to_read()
+    result["bookkeeping"] = timeline.lanes
+    return result
+
+
+@pytest.fixture(scope="module")
+def mxnet_run(tmp_path_factory):
+    """Return what `recordings` recorded, and the temporary files that it left."""
+    folder = tmp_path_factory.mktemp("temporary")
+    result = in_new_process(recordings, seconds=150, **{**NOTHING_SET, "TMPDIR": folder})
+    return result, [path.name for path in folder.iterdir()]
+
+
+@pytest.fixture
+def lanes(mxnet_run):
+    """Return the lanes of each recording."""
+    return mxnet_run[0]
+
+
+def names(spans):
+    return [name for name, *_ in spans]
+
+
+def test_two_devices_compute_at_the_same_time(lanes):
+    timeline = Timeline(lanes["two devices"])
+    assert list(timeline.lanes) == ["cpu/0", "cpu/1"]
+    assert [names(spans) for spans in timeline.lanes.values()] == [["dot"] * 20] * 2
+    assert timeline.overlap("cpu/0", "cpu/1") > 0.5
+    for spans in timeline.lanes.values():
+        assert all(span.end > span.start >= 0 for span in spans)
+        # In seconds: 0.4 GFLOP each take between a tenth of a millisecond and some seconds
+        assert all(1e-4 < span.end - span.start < 10 for span in spans)
+
+
+def test_a_copy_is_on_the_lane_of_its_source(lanes):
+    assert list(lanes["copy"]) == ["cpu/1"]
+    assert [Span(*span).is_copy for span in lanes["copy"]["cpu/1"]] == [True]
+
+
+def test_mxnet_s_asynchronous_error_is_raised(lanes):
+    assert "scale parameter" in lanes["error"]
+    assert "dot" in names(lanes["failed block"]["cpu/0"])
+
+
+def test_what_ran_before_an_exception_is_kept(lanes):
+    assert lanes["own error"] == "mine"
+    assert names(lanes["broken block"]["cpu/0"]) == ["dot"]
+
+
+def test_mxnet_s_empty_block(lanes):
+    assert lanes["empty"] == {}
+
+
+def test_a_recording_holds_its_own_block_only(lanes):
+    assert "recording already" in lanes["nested"]
+    assert {lane: names(spans) for lane, spans in lanes["after"].items()} == {"cpu/0": ["dot"]}
+
+
+def test_a_third_device(lanes):
+    assert {lane: names(s) for lane, s in lanes["third device"].items()} == {"cpu/2": ["dot"]}
+
+
+def test_the_engine_s_own_entries_are_there_on_request(lanes):
+    found = {name for spans in lanes["bookkeeping"].values() for name in names(spans)}
+    assert {"dot", "WaitForVar"} <= found <= {"dot", "WaitForVar", "DeleteVariable"}
+
+
+def test_no_temporary_file_is_left(mxnet_run):
+    assert mxnet_run[1] == []
+
+
+def test_no_file_is_deleted_but_our_own(lanes):
+    """Told to write to /dev/null, MXNet deletes that, if it is run by root."""
+    assert lanes["would delete"] == []
+
+
+def many_devices():
+    """A Timeline on one core of several, then one that MXNet's profiler would not survive."""
+    import os
+    import warnings
+
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    warnings.simplefilter("ignore")
+    with d2l.Timeline() as timeline:
+        for device in d2l.devices(2):
+            mx.nd.dot(*[mx.nd.ones((300, 300), ctx=device)] * 2)
+    used = d2l.devices((os.cpu_count() or 1) + 3)
+    total = sum(mx.nd.ones((2, 2), ctx=device).sum().asscalar() for device in used)
+    result = {"lanes": timeline.lanes, "devices": len(used), "total": float(total)}
+    try:
+        with d2l.Timeline():
+            pass
+    except RuntimeError as error:
+        result["error"] = str(error)
+    return result
+
+
+def test_more_devices_than_the_profiler_takes(tmp_path):
+    result = in_new_process(many_devices, seconds=120, **{**NOTHING_SET, "TMPDIR": tmp_path})
+    assert {lane: names(s) for lane, s in result["lanes"].items()} == {
+        "cpu/0": ["_ones", "dot"],
+        "cpu/1": ["_ones", "dot"],
+    }
+    assert result["total"] == 4 * result["devices"]  # They compute all the same
+    assert f"gave out cpu({result['devices'] - 1})" in result["error"]
+    assert "at most" in result["error"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def at_the_same_time():
+    """Work on a GPU's stand-in and on the CPU, as code for a GPU and the CPU does."""
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+
+    d2l.stand_in_for_gpus()
+    xs = [mx.nd.ones((600, 600), ctx=device) for device in (mx.cpu(), mx.gpu(0), mx.gpu(1))]
+    mx.nd.waitall()
+    with d2l.Timeline() as timeline:
+        ys = [mx.nd.dot(x, x) for _ in range(10) for x in xs]
+        copies = [y.copyto(mx.cpu()) for y in ys]
+    return {
+        "lanes": list(timeline.lanes),
+        "overlap": timeline.overlap("cpu/0", "cpu/1"),
+        "values": sorted({float(copy.max().asscalar()) for copy in copies}),
+        "copies": [span.name for span in timeline.lanes["cpu/2"] if span.is_copy],
+    }
+
+
+def test_stand_ins_are_devices_of_their_own():
+    result = in_new_process(at_the_same_time, seconds=150)
+    assert result["lanes"] == ["cpu/0", "cpu/1", "cpu/2"]
+    assert result["overlap"] > 0.2
+    assert result["values"] == [600.0]
+    assert len(result["copies"]) == 10

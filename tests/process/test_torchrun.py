@@ -1,0 +1,229 @@
+"""torchrun of d2l_local.torch: results, errors, and that nothing stays behind."""
+
+import ast
+import contextlib
+import importlib
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+from helpers import until
+
+torch = pytest.importorskip("torch")
+
+from d2l_local import torch as d2l
+from d2l_local.torch import launch
+from d2l_local.torch.launch import torchrun_script
+
+from torch import distributed as dist
+
+
+def total(x):
+    return 2 * x
+
+
+def rank_and_sum(device, x):
+    t = torch.tensor([float(total(dist.get_rank() + x))], device=device)
+    dist.all_reduce(t)
+    print(f"rank {dist.get_rank()} of {dist.get_world_size()}")
+    return [dist.get_rank(), t.item()]
+
+
+def one_fails(device, mark):
+    if dist.get_rank() == 1:
+        raise ValueError("the cat ate it")
+    dist.barrier()  # For ever, if nobody ends it
+
+
+def never_ends(device, folder):
+    import time
+
+    open(f"{folder}/{dist.get_rank()}", "w").close()
+    time.sleep(600)
+
+
+def processes_of(name):
+    """Ids of the processes whose command names ``name``; one that was killed may take a moment."""
+
+    def found():
+        return [p.pid for p in psutil.process_iter() if name in _command(p)]
+
+    until(lambda: not found())
+    return found()
+
+
+def _command(process):
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
+
+
+def test_torchrun_returns_what_each_rank_returns(capfd):
+    results = d2l.torchrun(rank_and_sum, 2, uses=[total], x=3)
+    assert results == [[0, 14.0], [1, 14.0]]
+    output = capfd.readouterr()
+    # The processes are not buffered, so that one's line may come into the other's.
+    assert sorted(re.findall(r"rank \d of 2", output.out)) == ["rank 0 of 2", "rank 1 of 2"]
+
+
+def test_torchrun_names_the_error_of_a_rank_and_ends_the_others():
+    with pytest.raises(RuntimeError, match=r"(?s)one_fails failed.*ValueError: the cat ate it"):
+        d2l.torchrun(one_fails, 2, mark=f"test {os.getpid()}")
+    assert processes_of(f"test {os.getpid()}") == []
+
+
+def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
+    code = "import sys; from test_torchrun import *; "
+    code += "d2l.torchrun(never_ends, 2, folder=sys.argv[1])"
+    here = Path(__file__).parent
+    (scratch := tmp_path.with_name("scratch")).mkdir()  # It cannot clean up any more
+    path = os.pathsep.join(filter(None, [str(here.parent), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": path}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    caller = subprocess.Popen(command, cwd=here, env=environment)
+    started = until(lambda: len(list(tmp_path.iterdir())) == 2)
+    caller.kill()
+    caller.wait()
+    assert started
+    assert processes_of(str(tmp_path)) == []
+
+
+def aborts_at_exit(device):
+    import atexit
+
+    atexit.register(os.abort)  # As threads of PyTorch do now and then
+    return 1
+
+
+def test_what_happens_after_the_result_counts_for_nothing():
+    assert d2l.torchrun(aborts_at_exit, 2) == [1, 1]
+
+
+def test_torchrun_ends_what_does_not_end(tmp_path):
+    with pytest.raises(TimeoutError, match="never_ends was ended: it still ran after 15 seconds"):
+        d2l.torchrun(never_ends, 2, seconds=15, folder=str(tmp_path))
+    assert len(list(tmp_path.iterdir())) == 2  # Else there was nothing to end
+    assert processes_of(str(tmp_path)) == []
+
+
+def listens_where():
+    """The addresses at which processes below this one listen."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            # psutil 6 gave it a new name.
+            connections = getattr(process, "net_connections", None) or process.connections
+            found |= {c.laddr.ip for c in connections(kind="inet") if c.status == "LISTEN"}
+    return found
+
+
+def waits_for(device, folder, file):
+    import pathlib
+    import time
+
+    dist.all_reduce(torch.ones(1, device=device))  # Now everybody is connected
+    pathlib.Path(folder, str(dist.get_rank())).touch()
+    while not os.path.exists(file):
+        time.sleep(0.02)
+
+
+def test_the_network_cannot_reach_a_job(tmp_path):
+    go = tmp_path / "go"
+    (ready := tmp_path / "ready").mkdir()
+    with ThreadPoolExecutor() as pool:
+        job = pool.submit(d2l.torchrun, waits_for, 2, folder=str(ready), file=str(go))
+        until(lambda: len(list(ready.iterdir())) == 2 or job.done())
+        addresses = listens_where()
+        go.touch()
+        job.result()
+    assert addresses == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("name", ["main", "json", "result", "options", "pathlib"])
+def test_torchrun_with_a_function_of_any_name(tmp_path, monkeypatch, name):
+    (tmp_path / "named.py").write_text(f"def {name}(device, x):\n    return x + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "named", raising=False)
+    assert d2l.torchrun(getattr(importlib.import_module("named"), name), 1, x=41) == [42]
+
+
+def test_torchrun_with_a_name_that_the_program_needs():
+    names = {
+        target.id if isinstance(target, ast.Name) else target.asname or target.name
+        for statement in ast.parse((launch.HERE / "worker.py").read_text()).body
+        for target in getattr(statement, "names", getattr(statement, "targets", []))
+    } | {"call_in_group"}
+    assert names == set(launch.RESERVED)
+
+    def dist(device):
+        return 1
+
+    for uses, fn in (((), dist), ((dist,), total)):
+        with pytest.raises(ValueError, match="has a dist of its own; give the function another"):
+            d2l.torchrun(fn, 1, uses=uses)
+
+
+def leaves(device, code):
+    import sys
+
+    if dist.get_rank() == 0:
+        sys.exit(code)
+    dist.barrier()
+
+
+def leaves_at_once(device):
+    os._exit(0)
+
+
+def test_torchrun_with_a_function_that_does_not_return():
+    with pytest.raises(RuntimeError, match=r"leaves called sys.exit\(0\); let it return"):
+        d2l.torchrun(leaves, 2, code=0)
+    with pytest.raises(RuntimeError, match="leaves_at_once ended .* before it returned, on rank 0"):
+        d2l.torchrun(leaves_at_once, 1)
+
+
+def length(device, text):
+    os.write(1, b"no text: \xff\n")
+    return len(text)
+
+
+def test_torchrun_with_a_long_argument_and_output_that_is_no_text(capfd):
+    assert d2l.torchrun(length, 1, text="@ü\n" * 100_000) == [300_000]
+    assert "no text: \N{REPLACEMENT CHARACTER}" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("seconds", [0, None, "60", float("inf"), float("nan")])
+def test_torchrun_with_seconds_that_nobody_can_wait_for(seconds):
+    with pytest.raises(ValueError, match="seconds must be a positive number .* not"):
+        d2l.torchrun(total, 1, seconds=seconds)
+    with pytest.raises(ValueError, match="seconds must be a positive number .* not"):
+        torchrun_script(total, seconds=seconds)
+
+
+def test_torchrun_with_what_has_no_text():
+    with pytest.raises(TypeError, match="defined with def is needed, not <function .*lambda"):
+        d2l.torchrun(lambda device: 1, 1)
+
+
+@pytest.mark.parametrize("n", [0, 1.0, "2", True])
+def test_torchrun_with_a_bad_number_of_processes(n):
+    with pytest.raises(ValueError, match="num_processes must be a positive integer, not"):
+        d2l.torchrun(total, n)
+
+
+def test_torchrun_script_is_a_program_of_its_own(tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text(torchrun_script(rank_and_sum, [total]))
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=1",
+         str(script), "--arguments", '{"x": 1}'],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "rank 0 of 1" in done.stdout
