@@ -6,13 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from d2l_local import frameworks
+
 import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text()
-TEST = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
+TEST, CHECK = (
+    yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text())
+    for name in ("test", "check")
+)
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
@@ -32,23 +37,29 @@ def test_make_targets_of_the_workflows_exist(workflow):
 
 
 def test_every_python_and_framework_is_tested():
-    frameworks = sorted({path.parent.parent.name for path in ROOT.glob("chapters/*/en/*.ipynb")})
     expected = set()
-    for framework in frameworks:
-        oldest, beyond = re.search(
-            rf"PYTHONS_{framework} *:= >=3\.(\d+),<3\.(\d+)", MAKEFILE
-        ).groups()
-        expected |= {(framework, f"3.{minor}") for minor in range(int(oldest), int(beyond))}
+    for framework in frameworks.load().values():
+        oldest, newest = map(minor, framework.pythons)
+        expected |= {(framework.name, f"3.{i}") for i in range(oldest, newest + 1)}
     matrix = TEST["jobs"]["test"]["strategy"]["matrix"]
     excluded = {(row["framework"], row["python"]) for row in matrix["exclude"]}
     assert set(itertools.product(matrix["framework"], matrix["python"])) - excluded == expected
     canary = TEST["jobs"]["canary"]
-    assert canary["strategy"]["matrix"]["framework"] == frameworks
+    assert canary["strategy"]["matrix"]["framework"] == list(frameworks.load())
     assert f"PYTHONS={max(matrix['python'], key=minor)}" in canary["steps"][-2]["run"]
 
 
 def minor(python: str) -> int:
     return int(python.partition(".")[2])
+
+
+def test_every_pull_request_is_checked():
+    events, jobs = CHECK[True], CHECK["jobs"]  # YAML takes `on` for true
+    assert "pull_request" in events
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    unit_tests = "make test-unit FRAMEWORK=${{ matrix.framework }}"
+    assert {"make lint", "make check", unit_tests, "make test-web"} <= set(commands)
+    assert jobs["unit"]["strategy"]["matrix"]["framework"] == list(frameworks.load())
 
 
 def test_reports_are_kept_where_make_test_writes_them():
