@@ -22,11 +22,24 @@ def program(notebook) -> list[str]:
 
 
 def code_key(source: str) -> str:
-    """Return what decides whether two cells do the same: the syntax tree, without comments."""
+    """Return what decides whether two cells do the same: the syntax tree, without comments.
+
+    It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields.
+    """
     try:
-        return ast.dump(ast.parse(as_python(source)))
+        return _shown(ast.parse(as_python(source)))
     except SyntaxError:
         return source
+
+
+def _shown(node) -> str:
+    if isinstance(node, ast.AST):
+        fields = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
+        inside = ", ".join(f"{name}={_shown(value)}" for name, value in fields)
+        return f"{type(node).__name__}({inside})"
+    if isinstance(node, list):
+        return f"[{', '.join(map(_shown, node))}]"
+    return repr(node)
 
 
 def may_fail(cell) -> bool:
