@@ -5,7 +5,8 @@ import sys
 
 from book.build.cli import main
 
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that `finally` ends the kernel
+for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    signal.signal(number, lambda number, _: sys.exit(128 + number))  # So `finally` ends the kernel
 try:
     sys.exit(main())
 except KeyboardInterrupt:

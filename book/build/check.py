@@ -14,8 +14,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from book.build import units
-from book.build.notebook import gpus_needed, may_fail, names_in
+from book.build import proof, units
+from book.build.notebook import gpus_needed, may_fail, names_in, program, read_notebook
+from book.build.provenance import as_made, code_of, hashes, run_of, without_gpus
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -133,6 +134,12 @@ def twins(section) -> list[str]:
     return problems
 
 
+def draft(section) -> list[str]:
+    """That a section is a draft, and in which languages it is not all there."""
+    without = f", not all in {' and '.join(section.missing)}" if section.missing else ""
+    return [f"{section.path.name}: a draft{without}"] if section.draft else []
+
+
 def text(section) -> list[str]:
     """Everything that can be wrong with a text by itself."""
     problems, glossary = twins(section), section.chapter.glossary
@@ -242,18 +249,6 @@ def unknown_names(prose: Prose, names: set[str]) -> list[str]:
 # ---- Notebooks -----------------------------------------------------------------------------------
 
 
-def without_gpus(cell, stamp: dict) -> list[str]:
-    """What is wrong with the output of a cell that needs GPUs, given where it was executed."""
-    machine = stamp.get("hardware", "nowhere")
-    had = sum(int(n) for n in re.findall(r"(\d+)× (?:NVIDIA|Tesla|GeForce|Quadro)", machine))
-    shown = json.dumps(cell.get("outputs", []))
-    if had < gpus_needed(cell):
-        return [f"cell {cell.id}: needs {gpus_needed(cell)} GPUs and was executed on {machine}"]
-    if gpus_needed(cell) and (not cell.get("outputs") or "skipped: this cell needs" in shown):
-        return [f"cell {cell.id}: needs {gpus_needed(cell)} GPUs and has no output from them"]
-    return []
-
-
 def needs_what_gpus_left(cells) -> list[str]:
     """Cells that read what only a cell for GPUs sets: elsewhere that one is skipped."""
     problems, everywhere, with_gpus = [], set(), set()
@@ -284,33 +279,81 @@ def outputs(cell) -> list[str]:
     return problems
 
 
+def stale(notebook) -> list[str]:
+    """Cells whose output only GPUs can make, and none made it of the code as it is now."""
+    problems, codes = [], hashes(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and gpus_needed(cell):
+            why = without_gpus(notebook, cell)
+            if not why and code_of(cell) != codes[cell.id]:
+                why = "what made its output has changed"
+            if why:
+                problems.append(f"cell {cell.id}: stale, needs {gpus_needed(cell)} GPUs ({why})")
+    return problems
+
+
 def notebook(path, expected, committed) -> list[str]:
     """Compare a notebook with what its text makes, and look at its outputs."""
     if committed is None:
         return ["missing: build it"]
-    problems = []
-    bare = json.loads(json.dumps(committed))
-    bare["metadata"].pop("d2l_local", None)
-    for cell in bare["cells"]:
-        if cell["cell_type"] == "code":
-            cell["outputs"], cell["execution_count"] = [], None
-    if bare != json.loads(json.dumps(expected)):
-        ours = {cell["id"]: cell for cell in json.loads(json.dumps(expected))["cells"]}
-        theirs = {cell.get("id"): cell for cell in bare["cells"]}
+    problems, codes = [], hashes(expected)
+    if (bare := as_made(committed)) != expected:
+        ours, theirs = ({cell.get("id"): cell for cell in n.cells} for n in (expected, bare))
         names = [i for i in {**ours, **theirs} if ours.get(i) != theirs.get(i)]
         problems.append(f"differs from its text in {', '.join(map(str, names)) or 'metadata'}")
     code = [cell for cell in committed.cells if cell.cell_type == "code"]
     problems += needs_what_gpus_left(code)
     for cell in committed.cells:
         if cell.cell_type == "code":
-            if not cell.execution_count:
+            if not cell.execution_count or not run_of(committed, cell):
                 problems.append(f"cell {cell.id}: was not executed")
+            elif not gpus_needed(cell) and code_of(cell) != codes.get(cell.id):
+                problems.append(f"cell {cell.id}: what made its output has changed: build it")
             problems += outputs(cell)
             problems += [f"cell {cell.id}: {what}" for what in units.outputs(cell)]
-            problems += without_gpus(cell, committed.metadata.get("d2l_local", {}))
         else:
             for link in read(cell.source).links:
                 file = unquote(link.split("#")[0])
                 if file and not re.match(r"\w+:", file) and not (path.parent / file).exists():
                     problems.append(f"cell {cell.id}: the link {link} leads nowhere")
     return problems
+
+
+# ---- All of it -----------------------------------------------------------------------------------
+
+
+def sections(chapter, names=None) -> tuple[list[str], list[str]]:
+    """Return what is wrong with sections, by default all, and what a release must not have."""
+    problems, unready = [], []
+    for section in chapter.sections(names):
+        problems += text(section)
+        unready += draft(section)
+        for framework in section.frameworks:
+            expected = {lang: section.notebook(framework, lang) for lang in section.langs}
+            if len({tuple(program(notebook)) for notebook in expected.values()}) > 1:
+                problems.append(f"{section.path.name}: the languages' code differs")
+            for lang, made in expected.items():
+                path = chapter.notebook(framework, lang, section.name)
+                where, committed = path.relative_to(chapter.root), read_notebook(path)
+                found = notebook(path, made, committed)
+                found += proof.missing(section, framework, committed)
+                problems += [f"{where}: {p}" for p in found]
+                if committed is not None:
+                    unready += [f"{where}: {p}" for p in stale(committed)]
+    return problems, unready
+
+
+def orphans(chapter) -> list[str]:
+    """Notebooks that no text makes."""
+    known = {
+        chapter.notebook(framework, lang, section.name)
+        for section in chapter.sections()
+        for framework in section.frameworks
+        for lang in section.langs
+    }
+    return [
+        f"{path.relative_to(chapter.root)}: no text makes it"
+        for framework in chapter.frameworks
+        for path in sorted((chapter.root / "chapters" / framework).glob("*/*.ipynb"))
+        if path not in known
+    ]

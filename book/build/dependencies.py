@@ -168,11 +168,14 @@ def _change(cells: list[Names], touched: list[set[str]], name: str, end: int) ->
     return bind | {j for j in range(end) if cells[j].anything}
 
 
-def digests(sources: list[str]) -> list[str]:
-    """Return for each cell a hash of its code and of that which it depends on, comments apart."""
+def digests(sources: list[str], before: str = "") -> list[str]:
+    """Return for each cell a hash of its code and of that which it depends on, comments apart.
+
+    All depend on what is done ``before``.
+    """
     keys = [code_key(source) for source in sources]
     hashes = []
     for index, found in enumerate(dependencies(sources)):
-        code = "\n".join(keys[j] for j in sorted({*found, index}))
+        code = before + "\n".join(keys[j] for j in sorted({*found, index}))
         hashes.append(hashlib.sha256(code.encode()).hexdigest()[:12])
     return hashes

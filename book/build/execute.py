@@ -23,11 +23,19 @@ def execute(notebook, folder: Path, root: Path, cell_seconds=None, seconds=None)
 
     Raises BuildError, naming the cell, on an error, a dead kernel or a time-out.
     """
-    from jupyter_core.utils import run_sync
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
     cell_seconds, seconds = cell_seconds or CELL_SECONDS, seconds or NOTEBOOK_SECONDS
+    for cell in code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    client = new_client(notebook, cell_seconds, seconds)
+    with tempfile.TemporaryDirectory() as home, kernel(client, environment(home, root), folder):
+        for number, cell in enumerate(notebook.cells):
+            execute_cell(client, cell, number, f"{cell_seconds} s a cell, {seconds} s a notebook")
+
+
+def new_client(notebook, cell_seconds: float, seconds: float):
+    """Return what executes the notebook's cells, in this time from now on."""
+    from nbclient import NotebookClient
+
     end = time.monotonic() + seconds
     client = NotebookClient(
         notebook,
@@ -40,43 +48,62 @@ def execute(notebook, folder: Path, root: Path, cell_seconds=None, seconds=None)
         timeout_func=lambda cell: max(1, min(cell_seconds, end - time.monotonic())),
     )
     client.log.disabled = True  # Its errors come back as exceptions, and are shown once
-    kernel = client.create_kernel_manager()
+    return client
+
+
+def environment(home: str, root: Path) -> dict[str, str]:
+    """Return the kernel's variables: this repository's code, and nothing of the user's habits."""
+    env = dict(os.environ, IPYTHONDIR=home)  # No history, no start-up files of the user's
+    env.pop("MPLBACKEND", None)  # The kernel chooses the backend that shows figures
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), env.get("PYTHONPATH")]))
+    # Matplotlib only warns about a character that it draws as a box.
+    env["PYTHONWARNINGS"] = ",".join(filter(None, [env.get("PYTHONWARNINGS"), "error:Glyph"]))
+    return env
+
+
+@contextlib.contextmanager
+def kernel(client, env: dict[str, str], folder: Path):
+    """Have a kernel for the client in that folder; it is gone afterwards, and all it started."""
+    from jupyter_core.utils import run_sync
+
+    manager = client.create_kernel_manager()
     # This Python, whatever kernel the user has registered under the same name.
     launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
-    kernel.kernel_spec.argv = [sys.executable, *launch]
-    for cell in code_cells(notebook):
-        cell.outputs, cell.execution_count = [], None
-    with tempfile.TemporaryDirectory() as home:
-        env = dict(os.environ, IPYTHONDIR=home)  # No history, no start-up files of the user's
-        env.pop("MPLBACKEND", None)  # The kernel chooses the backend that shows figures
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), env.get("PYTHONPATH")]))
-        # Matplotlib only warns about a character that it draws as a box.
-        env["PYTHONWARNINGS"] = ",".join(filter(None, [env.get("PYTHONWARNINGS"), "error:Glyph"]))
-        cell = group = None
-        try:
-            with client.setup_kernel(env=env, cwd=str(folder)):
-                group = getattr(kernel.provisioner, "pgid", None)
-                for number, cell in enumerate(notebook.cells):
-                    client.execute_cell(cell, number)
-                    if cell.cell_type == "code" and not may_fail(cell):
-                        # What fails after the code, such as drawing, does not reach the reply.
-                        for error in [o for o in cell.outputs if o.output_type == "error"]:
-                            raise BuildError(describe(cell, "\n".join(error.traceback)))
-        except CellExecutionError as error:
-            raise BuildError(describe(cell, error.traceback or str(error))) from None
-        except CellTimeoutError as error:
-            what = " ".join(str(error).splitlines()[:2])
-            limits = f"{cell_seconds} s a cell, {seconds} s a notebook"
-            raise BuildError(describe(cell, f"{what} ({limits})")) from None
-        except (DeadKernelError, RuntimeError) as error:
-            what = f"the kernel died: {error}"
-            raise BuildError(describe(cell, what) if cell else what) from None
-        finally:
-            if kernel.has_kernel:
-                run_sync(kernel.shutdown_kernel)(now=True)
-            if group:  # What the kernel started outlives a crash of it
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(group, signal.SIGKILL)
+    manager.kernel_spec.argv = [sys.executable, *launch]
+    group = None
+    try:
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(client.setup_kernel(env=env, cwd=str(folder)))
+            except RuntimeError as error:  # From the wait for its first answer
+                raise BuildError(f"the kernel did not start: {error}") from None
+            group = getattr(manager.provisioner, "pgid", None)
+            yield
+    finally:
+        if manager.has_kernel:
+            run_sync(manager.shutdown_kernel)(now=True)
+        if group:  # What the kernel started outlives a crash of it
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+
+
+def execute_cell(client, cell, number: int, limits: str) -> None:
+    """Execute a cell in place; `limits` says in an error how long it might have taken."""
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    try:
+        client.execute_cell(cell, number)
+    except CellExecutionError as error:
+        raise BuildError(describe(cell, error.traceback or str(error))) from None
+    except CellTimeoutError as error:
+        what = " ".join(str(error).splitlines()[:2])
+        raise BuildError(describe(cell, f"{what} ({limits})")) from None
+    except DeadKernelError as error:
+        raise BuildError(describe(cell, f"the kernel died: {error}")) from None
+    if cell.cell_type == "code" and not may_fail(cell):
+        # What fails after the code, such as drawing, does not reach the reply.
+        for error in [o for o in cell.outputs if o.output_type == "error"]:
+            raise BuildError(describe(cell, "\n".join(error.traceback)))
 
 
 def describe(cell, what: str) -> str:

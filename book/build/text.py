@@ -2,7 +2,8 @@
 
 A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. Its front matter says
 which notebooks it makes (`frameworks: [mxnet]`) and which names its prose may mention although no
-cell contains them (`names: [...]`). Prose comes in blocks, one a language, twins one after the
+cell contains them (`names: [...]`); with `draft: true`, languages that lack a block are left out,
+which only a release forbids. Prose comes in blocks, one a language, twins one after the
 other; code comes once:
 
     +++ {"lang": "en", "id": "two-devices"}
@@ -106,6 +107,8 @@ class Section:
     names: list[str]
     chapter: Chapter
     spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
+    draft: bool = False
+    missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
     @property
     def name(self):
@@ -294,7 +297,13 @@ class Chapter:
             refuse_missing_title(blocks, lang, where)
         spoken = give_strings(parts, langs, where)
         names = parsed.metadata.get("names") or []
-        return Section(path, blocks, langs, list(named), list(names), self, spoken=spoken)
+        section = Section(path, blocks, langs, list(named), list(names), self, spoken=spoken)
+        section.draft = parsed.metadata.get("draft", False)
+        if not isinstance(section.draft, bool):
+            raise BuildError(f"{where}: the front matter may say `draft: true` or `draft: false`")
+        if section.draft:
+            leave_out_untranslated(section)
+        return section
 
 
 def read_block(cell, line: int, where: Path) -> Block | Strings:
@@ -393,6 +402,18 @@ def refuse_missing_title(blocks: list[Block], lang: str, where: Path) -> None:
         raise BuildError(
             f"{where}:{first.line}: [{lang}] must begin with a title, `# ...`, and no tags"
         )
+
+
+def leave_out_untranslated(section: Section) -> None:
+    """Drop the languages in which some block of the original has no twin."""
+    groups = section.twins().values()
+    original = [group for group in groups if section.langs[0] in group]
+    section.missing = [
+        lang for lang in section.langs if any(lang not in group for group in original)
+    ]
+    section.blocks = [block for block in section.blocks if block.lang not in section.missing]
+    section.langs = [lang for lang in section.langs if lang not in section.missing]
+    section.spoken -= set(section.missing)
 
 
 def digest(source: str) -> str:

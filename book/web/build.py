@@ -27,6 +27,7 @@ from pathlib import Path
 from book.web import BuildError
 from book.web.merge import merged_page, title_of
 from d2l_local import frameworks
+from d2l_local.machine.facts import in_words
 
 import jinja2
 import nbformat
@@ -150,17 +151,21 @@ class Book:
         return path
 
 
-def stamp(book: Book, lang: str, framework: str, notebook) -> dict[str, str]:
-    """Return when, on what and with what a notebook was executed, in words of the language."""
-    label, ran = book.labels[lang], notebook.metadata.get("d2l_local", {})
-    found = ran.get("versions", {})
+def stamps(book: Book, lang: str, framework: str, notebook) -> list[dict[str, str]]:
+    """Return when, on what and with what a notebook was executed, for each of its runs."""
+    runs = notebook.metadata.get("d2l_local", {}).get("runs", [])
+    return [stamp(book, lang, framework, run) for run in runs]
+
+
+def stamp(book: Book, lang: str, framework: str, run: dict) -> dict[str, str]:
+    """Return when, on what and with what a run was, in words of the language."""
+    label, found = book.labels[lang], run["versions"]
     used = book.frameworks[framework]
     names = {**dict.fromkeys(used.distributions, used.title), "numpy": "NumPy", "python": "Python"}
     order = [name for name in [*names, *sorted(set(found) - set(names))] if name in found]
-    hardware = re.sub(r"(\d+)-core ", label["cores"], ran.get("hardware", "?"))
     return {
-        "date": ran.get("date", "?"),
-        "hardware": hardware.replace(", ", label["comma"]),
+        "date": run["date"],
+        "hardware": in_words(run["machine"], label["cores"], label["comma"]),
         "versions": label["comma"].join(f"{names.get(n, n)} {found[n]}" for n in order) or "?",
     }
 
@@ -172,7 +177,7 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
     parts = []
     for framework, notebook in notebooks.items():
         only = f" framework framework-{framework}" if len(notebooks) > 1 else ""
-        ran = label["ran"].format(**stamp(book, lang, framework, notebook))
+        ran = " ".join(label["ran"].format(**s) for s in stamps(book, lang, framework, notebook))
         path = book.path(framework, lang, name)
         links = {
             f"https://colab.research.google.com/github/{slug}/blob/main/{path}": words["colab"],
@@ -290,7 +295,11 @@ def status(book: Book, lang: str, sections: dict) -> str:
             named = html.escape(book.frameworks[framework].title)
             text = html.escape(title_of(notebooks))
             link = f'<a href="{name}.html?framework={framework}">{text}</a>'
-            ran = map(html.escape, stamp(book, lang, framework, notebook).values())
+            found = stamps(book, lang, framework, notebook)
+            ran = [
+                html.escape(label["comma"].join(dict.fromkeys(s[key] for s in found)) or "?")
+                for key in ("date", "hardware", "versions")
+            ]
             rows.append([link, named, *ran, f"{len(code) - len(missing)}/{len(code)}"])
             gaps += [[link, named, f"`{cell}`", html.escape(why)] for cell, why in missing]
     parts = [

@@ -28,6 +28,14 @@ THIRD = {
     "framework": "tiny",
     "title": 'Tiny "2"',
 }
+MACHINES = {
+    "mxnet": {"cores": 2, "architecture": "x86-64", "simd": "AVX-512", "memory_gib": 24},
+    "pytorch": {
+        "cores": 32,
+        "architecture": "x86-64",
+        "gpus": [{"name": "NVIDIA H200", "count": 2}],
+    },
+}
 HARDWARE = {"mxnet": "2-core x86-64, AVX-512, 24 GiB", "pytorch": "32-core x86-64, 2× NVIDIA H200"}
 WORDS = {
     "en": {
@@ -300,11 +308,9 @@ def write_notebooks(root: Path, lang: str, words: dict, framework: str, framewor
         )
         versions = {"python": "3.11.7", "numpy": "2.4.6"}
         versions["torch" if framework == "pytorch" else framework] = "1.9.1"
-        notebook.metadata["d2l_local"] = {
-            "date": "2026-11-21",
-            "hardware": HARDWARE.get(framework, HARDWARE["mxnet"]),
-            "versions": versions,
-        }
+        machine = MACHINES.get(framework, MACHINES["mxnet"])
+        run = {"date": "2026-11-21", "machine": machine, "versions": versions}
+        notebook.metadata["d2l_local"] = {"runs": [run]}
         path = root / "chapters" / framework / lang / f"{name}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, path)

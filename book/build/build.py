@@ -1,0 +1,173 @@
+"""Building: which cells of a section are executed, and which keep their outputs."""
+
+from __future__ import annotations
+
+import copy
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from book.build import check, proof, provenance
+from book.build.execute import execute
+from book.build.notebook import code_cells, dump, gpus_needed, read_notebook, write
+from book.build.text import BuildError, Chapter, Section
+from d2l_local.machine.facts import num_gpus
+
+
+@dataclass
+class Built:
+    """What came of building a section's notebooks."""
+
+    executed: int  # How many cells have a new output
+    cells: int
+    changed: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        kept = f"executed, {self.executed} of {self.cells} outputs new"
+        result = kept if self.executed else "outputs kept"
+        return result if self.changed else f"{result}, nothing to write"
+
+
+def executed_language(section: Section, framework: str, lang: str) -> str:
+    """Return the language whose notebook is executed for that of `lang`.
+
+    It is the original, since the code is the same, but where strings are translated.
+    """
+    return lang if lang in section.spoken else section.langs[0]
+
+
+def build_section(section: Section, framework: str, force=False, kernel=True) -> Built:
+    """Write the notebooks of a section, with new outputs where the old ones do not hold.
+
+    Without a ``kernel``, cells whose outputs do not hold are left without any. Raises BuildError
+    if a notebook cannot be executed; then nothing is written.
+    """
+    sources = {lang: executed_language(section, framework, lang) for lang in section.langs}
+    built, renewed = Built(0, 0), {}
+    for lang in dict.fromkeys(sources.values()):
+        renewed[lang] = renew(section, framework, lang, force, kernel, built)
+    proved = prove(section, framework, force, kernel)
+    for lang, source in sources.items():
+        notebook = section.notebook(framework, lang)
+        share(renewed[source], notebook)
+        notebook.metadata["d2l_local"].update({"proved": proved} if proved else {})
+        path = section.chapter.notebook(framework, lang, section.name)
+        built.changed |= write(path, dump(notebook))
+    return built
+
+
+def renew(section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built):
+    """Return a notebook with all its outputs, executing it if any of them is to be new."""
+    notebook = section.notebook(framework, lang)
+    committed = read_notebook(section.chapter.notebook(framework, lang, section.name))
+    if committed is not None:
+        provenance.keep(notebook, committed)
+    ready = renewable(notebook, force)
+    if ready and kernel:
+        # As deep as the notebooks, so that links to files hold, but free to be written to.
+        folder = section.chapter.root / "build" / framework / lang
+        renew_cells(notebook, ready, folder, section.chapter.root)
+    elif ready:
+        names = ", ".join(cell.id for cell in ready)
+        built.warnings.append(f"without outputs until they are executed: {names}")
+        for cell in ready:
+            provenance.empty(cell)
+    provenance.tidy(notebook)
+    built.executed += len(ready) if kernel else 0
+    built.cells += len(code_cells(notebook))
+    built.warnings += check.stale(notebook)
+    return notebook
+
+
+def renewable(notebook, force=False) -> list:
+    """Return the cells whose outputs do not hold, and for which this machine has the GPUs.
+
+    With ``force``, no output holds. A cell without any output is executed on every machine.
+    """
+    codes, here = provenance.hashes(notebook), num_gpus(provenance.facts())
+    return [
+        cell
+        for cell in code_cells(notebook)
+        if (
+            force
+            or provenance.code_of(cell) != codes[cell.id]
+            or provenance.without_gpus(notebook, cell)
+        )
+        and (gpus_needed(cell) <= here or not provenance.run_of(notebook, cell))
+    ]
+
+
+def renew_cells(notebook, cells: list, folder: Path, root: Path) -> None:
+    """Execute a notebook as a whole, and take the new outputs of some cells."""
+    fresh = provenance.as_made(notebook)
+    folder.mkdir(parents=True, exist_ok=True)
+    execute(fresh, folder, root)
+    codes, run = provenance.hashes(fresh), provenance.this_run()
+    made = {cell.id: cell for cell in code_cells(fresh)}
+    if problems := [p for cell in cells for p in check.outputs(made[cell.id])]:
+        raise BuildError("\n".join(problems))
+    for cell in cells:
+        provenance.take(notebook, cell, made[cell.id], run, codes[cell.id])
+
+
+def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[str, str]:
+    """Prove a section's exercises; without a kernel, return what is recorded of them."""
+    path = section.chapter.notebook(framework, section.langs[0], section.name)
+    committed = read_notebook(path)
+    if not kernel:
+        return proof.recorded(committed)
+    return proof.prove(section, framework, None if force else committed)
+
+
+def share(source, notebook) -> None:
+    """Give a notebook the outputs of one with the same code in another language."""
+    for cell, old in zip(code_cells(notebook), code_cells(source)):
+        run = provenance.run_of(source, old)
+        if run:
+            provenance.take(notebook, cell, old, run, provenance.code_of(old))
+    provenance.tidy(notebook)
+
+
+# ---- All of it afresh ----------------------------------------------------------------------------
+
+
+@dataclass
+class Ran:
+    """What came of executing a committed notebook in a folder of its own."""
+
+    name: str
+    lang: str
+    devices: str = "-"
+    cells: int = 0
+    seconds: float = 0.0
+    error: BuildError | None = None
+
+
+def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> Ran:
+    """Execute a committed notebook afresh into `build/`, where it is left even if it fails."""
+    lang, framework = path.parent.name, path.parent.parent.name
+    ran, started = Ran(f"{framework}/{path.stem}", lang), time.monotonic()
+    notebook = provenance.as_made(read_notebook(path))
+    folder = chapter.root / "build" / framework / lang
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        execute(notebook, folder, chapter.root, seconds=seconds)
+    except BuildError as error:
+        ran.error = error
+    codes, run = provenance.hashes(notebook), provenance.this_run()
+    for cell in code_cells(notebook):
+        if cell.execution_count:
+            provenance.take(notebook, cell, copy.copy(cell), run, codes[cell.id])
+            ran.cells += 1
+    write(folder / path.name, dump(notebook))
+    ran.devices, ran.seconds = devices(notebook), time.monotonic() - started
+    return ran
+
+
+def devices(notebook) -> str:
+    """Return the devices that the notebook's own banner names."""
+    text = "".join(o.get("text", "") for c in code_cells(notebook) for o in c.get("outputs", []))
+    found = re.search(r"^devices: (.*?)(?: \(|$)", text, re.MULTILINE)
+    return found[1].strip() if found else "-"

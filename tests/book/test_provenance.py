@@ -1,0 +1,356 @@
+"""Where a cell's output comes from, and when it holds, on small texts of plain Python.
+
+How many GPUs there are is made up. Each cell prints a random number: an output that is kept is the
+same bytes, and one that was executed again is not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from book.build import build, provenance
+from book.build.cli import main
+from book.build.dependencies import dependencies, digests
+from book.build.notebook import code_cells, code_key, read_notebook
+from book.build.text import Chapter, restamp
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RANDOM = "__import__('random').random()"
+GPU_CELL = f"""\
+:tags: [gpus-2, nbval-ignore-output]
+if has_gpus(2):
+    print('GPU', x, {RANDOM})
+else:
+    print('skipped: this cell needs 2 GPUs')"""
+# `only` touches nothing of the others; `uses` depends on `x`, and so does the cell for GPUs.
+CELLS = {
+    "gpus": "def has_gpus(n):\n    import os\n    return n <= int(os.environ['GPUS_HERE'])",
+    "x": f"x = [1]\nprint({RANDOM})",
+    "only": f"y = 2\nprint('y', y, {RANDOM})",
+    "uses": f"print('x', x, {RANDOM})",
+    "cuda": GPU_CELL,
+}
+TEXT = """\
+---
+frameworks: [pytorch]
+---
+
++++ {"lang": "en", "id": "intro"}
+# Title
+
+Words.
+
++++ {"lang": "zh", "id": "intro"}
+# 题目
+
+文字。
+"""
+END = """
++++ {"lang": "en", "id": "end"}
+## Summary
+
+## Exercises
+
++++ {"lang": "zh", "id": "end"}
+## 小结
+
+## 练习
+"""
+
+
+class Book:
+    """A chapter of one section, on a machine with any number of GPUs."""
+
+    def __init__(self, root, monkeypatch, capsys):
+        self.root, self.monkeypatch, self.capsys = root, monkeypatch, capsys
+        for path in ("chapters/text/glossary.yml", "d2l_local/frameworks.ini", "pyproject.toml"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes((ROOT / path).read_bytes())
+        self.text = root / "chapters/text/small.md"
+        blocks = [f"\n```{{code-cell}}\n{source}\n```\n" for source in CELLS.values()]
+        self.text.write_text(TEXT + "".join(blocks) + END, "utf-8")
+        self.stamp()
+        self.machine(gpus=2)
+
+    def stamp(self):
+        for section in Chapter(self.root).sections():
+            restamp(section)
+
+    def machine(self, gpus, cores=2):
+        """Work on a machine with this number of made-up GPUs from now on."""
+        facts = {"cores": cores, "architecture": "x86-64", "memory_gib": 24}
+        if gpus:
+            facts["gpus"] = [{"name": "NVIDIA H200", "count": gpus}]
+        self.monkeypatch.setattr(provenance, "facts", lambda: facts)
+        self.monkeypatch.setenv("GPUS_HERE", str(gpus))
+
+    def edit(self, old, new):
+        text = self.text.read_text("utf-8")
+        assert text.count(old) == 1
+        self.text.write_text(text.replace(old, new), "utf-8")
+
+    def call(self, *args):
+        """Return the exit code of a command, and what it said."""
+        self.capsys.readouterr()
+        code = main([args[0], "--root", str(self.root), *args[1:]])
+        return code, self.capsys.readouterr().out
+
+    def build(self, *args):
+        """Build; return what was said and the names of the cells with another output."""
+        before = self.shown() if self.path().exists() else {}
+        code, out = self.call("build", *args)
+        assert code == 0, out
+        assert self.shown("zh") == self.shown()
+        return out, {name for name, text in self.shown().items() if text != before.get(name)}
+
+    def path(self, lang="en"):
+        return self.root / f"chapters/pytorch/{lang}/small.ipynb"
+
+    def cells(self, lang="en"):
+        cells = code_cells(read_notebook(self.path(lang)))
+        assert cells[0].id == "setup"
+        return dict(zip(CELLS, cells[1:]))
+
+    def shown(self, lang="en"):
+        return {
+            name: "".join(output.text for output in cell.outputs)
+            for name, cell in self.cells(lang).items()
+        }
+
+    def runs(self):
+        """Return how many GPUs the run of each cell had, and how many runs there are."""
+        notebook = read_notebook(self.path())
+        runs = {
+            name: sum(
+                gpu["count"] for gpu in provenance.run_of(notebook, c)["machine"].get("gpus", [])
+            )
+            for name, c in self.cells().items()
+        }
+        return runs, len(notebook.metadata.d2l_local.runs)
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch, capsys):
+    book = Book(tmp_path, monkeypatch, capsys)
+    book.build()
+    return book
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    def execute(*_, **__):
+        raise AssertionError("a kernel was started")
+
+    return lambda: monkeypatch.setattr(build, "execute", execute)
+
+
+STALE = "cell intro_5: stale, needs 2 GPUs"
+
+
+# ---- Transitions ---------------------------------------------------------------------------------
+
+
+def test_a_cell_for_cpus_renews_itself_and_keeps_the_others(book):
+    book.machine(gpus=0)
+    book.edit("y = 2", "y = 3")
+    out, new = book.build()
+    assert new == {"only"} and "executed, 1 of 6 outputs new" in out and "stale" not in out
+    gpus, runs = book.runs()
+    assert gpus == {"gpus": 2, "x": 2, "only": 0, "uses": 2, "cuda": 2} and runs == 2
+    assert book.call("check") == (0, "text, languages and notebooks agree\n")
+    assert book.call("check", "--release")[0] == 0
+
+
+def test_a_cell_renews_its_dependents(book):
+    book.edit("x = [1]", "x = [2]")
+    out, new = book.build()
+    assert new == {"x", "uses", "cuda"} and "executed, 3 of 6 outputs new" in out
+    assert "[2]" in book.shown()["cuda"] and book.runs()[1] == 1
+
+
+def test_a_cell_for_gpus_is_stale_where_there_are_none(book):
+    book.machine(gpus=1)
+    old = book.shown()["cuda"]
+    book.edit("x = [1]", "x = [2]")
+    out, new = book.build()
+    assert new == {"x", "uses"} and book.shown()["cuda"] == old
+    changed = f"{STALE} (what made its output has changed)"
+    assert f"warning: chapters/pytorch/en/small.ipynb: {changed}\n" in out
+    code, out = book.call("check")
+    assert code == 0 and f"warning: chapters/pytorch/zh/small.ipynb: {changed}\n" in out
+    code, out = book.call("check", "--release")
+    assert code == 1 and f"\nchapters/pytorch/zh/small.ipynb: {changed}\n" in out
+    # Nothing else to do here; with GPUs, that cell alone is made anew.
+    assert book.build()[1] == set() and "outputs kept, nothing to write" in book.build()[0]
+    book.machine(gpus=2)
+    assert book.build()[1] == {"cuda"} and "[2]" in book.shown()["cuda"]
+    assert book.call("check", "--release")[0] == 0
+
+
+def test_a_stale_cell_for_gpus_holds_again_when_the_change_is_taken_back(book):
+    book.machine(gpus=0)
+    book.edit("x = [1]", "x = [2]")
+    book.build()
+    book.edit("x = [2]", "x = [1]")
+    assert "stale" not in book.build()[0] and book.call("check", "--release")[0] == 0
+
+
+def test_a_new_cell_for_gpus_is_skipped_and_then_stale(book):
+    book.machine(gpus=0)
+    book.path().unlink()
+    out, _ = book.build()
+    assert "skipped" in book.shown()["cuda"]
+    assert f"{STALE} (was executed on 2-core x86-64, 24 GiB)" in out
+    assert book.call("check")[0] == 0 and book.call("check", "--release")[0] == 1
+    book.machine(gpus=4)
+    assert book.build()[1] == {"cuda"} and book.call("check", "--release")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Words.", "Other words."), ("y = 2", "y = 2  # Two | 二"), ("文字。", "别的文字。")],
+)
+def test_prose_and_comments_execute_nothing(book, no_kernel, old, new):
+    book.edit(old, new)
+    book.stamp()
+    no_kernel()
+    out, changed = book.build()
+    assert changed == set() and "outputs kept, " in out and "nothing to write" not in out
+    assert book.call("check", "--release")[0] == 0
+
+
+def test_cells_that_move_or_come_between_keep_outputs(book, no_kernel):
+    only = f"```{{code-cell}}\n{CELLS['only']}\n```\n\n"
+    book.edit(only, "")
+    book.edit('+++ {"lang": "en", "id": "end"}', f'{only}+++ {{"lang": "en", "id": "end"}}')
+    no_kernel()
+    before = sorted(book.shown().values())
+    book.build()
+    assert sorted(book.shown().values()) == before
+    cells = code_cells(read_notebook(book.path()))
+    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, 6]
+
+
+def test_force_renews_all_and_forgets_runs_that_no_cell_names(book):
+    book.machine(gpus=2, cores=64)
+    out, new = book.build("--force")
+    assert new == {"x", "only", "uses", "cuda"} and "executed, 6 of 6 outputs new" in out
+    [run] = read_notebook(book.path()).metadata.d2l_local.runs
+    assert run.machine.cores == 64
+    book.machine(gpus=0)  # Which cannot replace what GPUs made
+    assert book.build("--force")[1] == {"x", "only", "uses"}
+    assert book.runs() == ({"gpus": 0, "x": 0, "only": 0, "uses": 0, "cuda": 2}, 2)
+
+
+def test_an_interrupted_or_failed_build_changes_nothing(book):
+    before = book.path().read_bytes()
+    book.edit("y = 2", "y = 1 / 0")
+    code, out = book.call("build")
+    assert code == 1 and "ZeroDivisionError" in out and book.path().read_bytes() == before
+    code, out = book.call("check")
+    assert code == 1 and "cell intro_3: what made its output has changed: build it" in out
+
+
+def test_a_preview_needs_no_kernel(book, no_kernel):
+    book.machine(gpus=0)
+    book.edit("x = [1]", "x = [2]")
+    no_kernel()
+    out, new = book.build("--no-execute")
+    assert new == {"x", "uses"} and book.shown()["x"] == book.shown()["uses"] == ""
+    assert "without outputs until they are executed: intro_2, intro_4\n" in out
+    assert (
+        book.cells()["x"].execution_count is None
+        and "code" not in book.cells()["x"].metadata.d2l_local
+    )
+    code, out = book.call("check")
+    assert code == 1 and out.count("was not executed") == 4  # In two languages
+
+
+def test_a_preview_of_a_new_section(book, no_kernel):
+    for lang in ("en", "zh"):
+        book.path(lang).unlink()
+    no_kernel()
+    book.build("--no-execute")
+    assert set(book.shown().values()) == {""}
+
+
+# ---- Drafts --------------------------------------------------------------------------------------
+
+
+def test_a_draft_is_built_in_the_languages_that_are_all_there(book):
+    text = book.text.read_text("utf-8")
+    start = text.index('+++ {"lang": "zh", "id": "end"')
+    book.text.write_text(text[:start].rstrip() + "\n", "utf-8")
+    code, out = book.call("check")
+    assert code == 1 and "[en/end] has no twin in zh" in out
+    book.path("zh").unlink()
+    book.edit("---\nframeworks:", "---\ndraft: true\nframeworks:")
+    assert "warning: small.md: a draft, not all in zh\n" in book.call("build")[1]
+    assert book.path().exists() and not book.path("zh").exists()
+    assert "../zh/" not in read_notebook(book.path()).cells[0].source  # No dead link
+    code, out = book.call("check")
+    assert code == 0 and "warning: small.md: a draft, not all in zh\n" in out
+    code, out = book.call("check", "--release")
+    assert code == 1 and "small.md: a draft, not all in zh" in out
+
+
+def test_draft_is_true_or_false(book):
+    book.edit("---\nframeworks:", "---\ndraft: maybe\nframeworks:")
+    assert book.call("build")[0] == 1
+
+
+# ---- What depends on what ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (["x = [1]", "y = 2", "print(x)"], {0}),
+        (["x = [1]", "x.append(2)", "print(x)"], {0, 1}),  # A mention may change it
+        (["n = 2 * 8", "print(n)", "print(n)"], {0}),  # But no number
+        (["import m", "m.f()", "m.g()"], {0}),  # And no module
+        (["def f(): pass", "f()", "f()"], {0}),
+        (["x = [1]", "x = [2]", "print(x)"], {1}),  # What is surely set anew
+        (["x = [1]", "if 0: x = [2]", "print(x)"], {0, 1}),  # Not so surely
+        (["x = [1]", "with a: x = [2]", "print(x)"], {1}),
+        (["x = [1]", "x += [2]", "print(x)"], {0, 1}),
+        (["x = [1]", "x = [2]; print(x)", "y = x"], {1}),
+        (["x = [1]", "print(x); x = [2]", "y = x"], {0, 1}),
+        (["g = [1]", "def f(): return g", "g = [2]", "f()"], {1, 2}),  # Through a function
+        (["g = [1]", "def f(): g.append(2)", "f()", "print(g)"], {0, 1, 2}),  # Which changes it
+        (["def f(): return g", "h = lambda: f()", "g = [1]", "h()"], {0, 1, 2}),
+        (
+            ["g = [1]", "class C:\n    def f(self): g.pop()", "c = C()", "c.f()", "print(g)"],
+            {0, 1, 2, 3},
+        ),
+        (["def f():\n    global x\n    x = 1", "f()", "print(x)"], {0, 1}),
+        (["x = [1]", "def f(x): return x", "f(3)"], {1}),  # A parameter of the same name
+        (["x = [1]", "[x for x in 'ab']", "y = 2"], set()),
+        (["x = [1]", "y = 2", "%timeit x"], {0, 1}),  # A magic may read anything
+        (["y = 2", "%run other.py", "print(x)"], {0, 1}),  # And set it
+        (["y = 2", "from m import *", "print(x)"], {0, 1}),
+        (["x = [1]", "no Python", "print(1)"], {0, 1}),
+    ],
+)
+def test_what_a_cell_depends_on(sources, expected):
+    assert dependencies(sources)[-1] == expected
+
+
+def test_the_hash_is_of_the_code_and_of_what_it_depends_on():
+    one = digests(["x = [1]  # one", "y = 2", "print( x )"])
+    other = digests(["x = [1]", "y = 3", "print(x)  # two"])
+    assert [a == b for a, b in zip(one, other)] == [True, False, True]
+    assert digests(["x = [2]", "print(x)"])[1] not in one
+
+
+def test_the_hash_is_the_same_on_all_pythons():
+    source = (
+        "@d\ndef f(a, *, b: int = 1) -> None:\n    'doc'\n    return f'{a!r:>{b}}' 'c' + x[1:, 2]"
+    )
+    assert code_key("x = 1") == (
+        "Module(body=[Assign(targets=[Name(id='x', ctx=Store())], value=Constant(value=1))])"
+    )
+    found = digests([source, "class C(B, k=-1j): pass\ntry: ...\nexcept E as e: del e"])
+    assert found == ["1febe2d7e2f7", "dbeb942ffac3"]
