@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 
+MOST_DEVICES = 4096  # More than any machine has; far more would take all of its memory
+
 
 def integer(value: object) -> int | None:
     """An integer of any type as an int; None for all else, such as True, 256.0 and "256"."""
@@ -20,9 +22,19 @@ def positive_integer(name: str, value: object) -> int:
     return number
 
 
+def number_of_devices(value: object) -> int:
+    """``value`` as an int. ValueError, with the value, unless it is 1 to `MOST_DEVICES`."""
+    number = positive_integer("the number of devices", value)
+    if number > MOST_DEVICES:
+        raise ValueError(f"the number of devices must be at most {MOST_DEVICES}, not {value!r}")
+    return number
+
+
 def index_of_device(value: object) -> int:
-    """``value`` as an int. ValueError, with the value, unless it is 0, 1, 2, …"""
+    """``value`` as an int. ValueError, with the value, unless it is less than `MOST_DEVICES`."""
     number = integer(value)
     if number is None or number < 0:
         raise ValueError(f"the index of a device must be 0, 1, 2, …, not {value!r}")
+    if number >= MOST_DEVICES:
+        raise ValueError(f"the index of a device must be less than {MOST_DEVICES}, not {value!r}")
     return number

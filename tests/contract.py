@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import io
 
-from d2l_local import face
+from d2l_local import arguments, face
 from d2l_local.measure import timing
 from d2l_local.measure.timeline import Timeline
 
@@ -52,6 +52,11 @@ def keep(d2l) -> None:
         with pytest.raises(ValueError, match="0, 1, 2") as caught:
             d2l.try_gpu(wrong)
         assert repr(wrong) in str(caught.value)
+
+    most = arguments.MOST_DEVICES
+    for count, wrong in ((d2l.devices, most + 1), (d2l.try_gpu, most), (d2l.try_gpu, 10**8)):
+        with pytest.raises(ValueError, match=rf"{most}, not {wrong}"):
+            count(wrong)
 
     gpus = d2l.num_gpus()
     assert printed(d2l.has_gpus, gpus) == (True, "")

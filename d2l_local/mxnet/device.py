@@ -12,7 +12,7 @@ import itertools
 import os
 import warnings
 
-from d2l_local.arguments import index_of_device, positive_integer
+from d2l_local.arguments import index_of_device, number_of_devices
 from d2l_local.language import say, translated
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.nvidia import GPU, installed_gpus
@@ -54,10 +54,10 @@ def devices(n: int = 2) -> list[mx.Context]:
     """``n`` distinct devices: usable GPUs first, then CPU contexts.
 
     Warns if there are more CPU devices than cores, because those then take turns. Raises
-    ValueError unless ``n`` is a positive integer, and RuntimeError if two CPU devices would
+    ValueError unless ``n`` is 1 to 4096, and RuntimeError if two CPU devices would
     deadlock in this process (see `engine.require_parallel_cpus`).
     """
-    n = positive_integer("the number of devices", n)
+    n = number_of_devices(n)
     first = gpu_contexts()
     others = (cpu for cpu in map(mx.cpu, itertools.count()) if cpu not in first)
     used = list(itertools.islice(itertools.chain(first, others), n))

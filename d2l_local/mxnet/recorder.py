@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
-import tempfile
 
-from d2l_local.measure import timeline
+from d2l_local.measure import timeline, trace
 from d2l_local.mxnet import device
 
 import mxnet as mx
@@ -31,8 +31,8 @@ class Timeline(timeline.Timeline):
     def _start(self) -> None:
         device.require_profilable()
         mx.nd.waitall()
-        handle, self._path = tempfile.mkstemp(suffix=".json", prefix="d2l-timeline-")
-        os.close(handle)
+        self._files = contextlib.ExitStack()
+        self._path = self._files.enter_context(trace.trace_file())
         mx.profiler.set_config(
             profile_imperative=True,
             profile_symbolic=True,
@@ -51,13 +51,12 @@ class Timeline(timeline.Timeline):
         # `finished=True` would close the file properly and forbid any later recording.
         mx.profiler.dump(finished=False)
         try:
-            with open(self._path) as file:
-                events = _parse_open_trace(file.read())
+            events = _parse_open_trace(trace.read(self._path))
         finally:
             # Else it writes the file anew when the process ends. It deletes the file that it is
             # told, which root may do even to /dev/null; of what would lie inside, there is none.
             mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
-            os.remove(self._path)
+            self._files.close()
         return self._spans(
             [e for e in events if e["ph"] in "BE" and e["name"] not in self._left_out]
         )

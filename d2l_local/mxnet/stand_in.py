@@ -15,7 +15,7 @@ import functools
 import operator
 import sys
 
-from d2l_local.arguments import positive_integer
+from d2l_local.arguments import number_of_devices
 from d2l_local.language import say, translated
 from d2l_local.mxnet import device
 from d2l_local.prepare import engine
@@ -26,25 +26,34 @@ import mxnet as mx
 class StandIn:
     """Devices that take the place of GPUs until `restore` is called or the ``with`` block ends.
 
-    ``devices[i]`` is what ``mx.gpu(i)`` means. The list is empty where nothing stands in.
+    ``devices[i]`` is what ``mx.gpu(i)`` means. The list is empty where nothing stands in. After a
+    ``with`` block inside another one, the outer one's devices stand in again.
     """
 
-    def __init__(self, contexts: list[mx.Context]):
+    def __init__(self, contexts: list[mx.Context], before: StandIn | None = None):
         self.devices = contexts
+        self._before = before
+        self._over = False
 
     def restore(self) -> None:
         """Let ``mx.gpu`` and ``num_gpus`` mean GPUs again.
 
         Without effect where they do, or where a later `stand_in_for_gpus` has taken over.
         """
-        if device.stand_ins is self.devices:
-            _install([])
+        self._over = True
+        if _in_force is self:
+            _install(None)
 
     def __enter__(self) -> StandIn:
         return self
 
     def __exit__(self, *exception) -> None:
-        self.restore()
+        self._over = True
+        if _in_force is self:
+            before = self._before
+            while before is not None and before._over:
+                before = before._before
+            _install(before)
 
     def __repr__(self) -> str:
         return f"StandIn({self.devices})"
@@ -65,16 +74,15 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
     ValueError, RuntimeError and warning: as `d2l.devices`. Afterwards ``mx.gpu(n)`` raises
     MXNetError, as using a third GPU does on a machine with two.
     """
-    n = positive_integer("the number of devices", n)
-    _install([])
-    gpus = device.gpu_contexts()
+    n = number_of_devices(n)
+    gpus = [_mxnet_gpu(gpu.index) for gpu in device.usable_gpus()]
     cpus = [mx.cpu(1 + i) for i in range(n - len(gpus))]
     if not cpus:
         say(
             "GPUs: {gpus}; there are enough here, and nothing stands in for them",
             gpus=_listed(gpus),
         )
-        return StandIn([])
+        return _install(StandIn([], _in_force))
     engine.require_parallel_cpus()  # One of them and cpu(0) are two already
     device.prepare_cpus(cpus)
     missing = [f"gpu({i})" for i in range(len(gpus), n)]
@@ -85,9 +93,7 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
         missing=_listed(missing),
         why=here if gpus else device.why_no_gpu(),
     )
-    stand_in = StandIn(gpus + cpus)
-    _install(stand_in.devices)
-    return stand_in
+    return _install(StandIn(gpus + cpus, _in_force))
 
 
 def _listed(contexts: list) -> str:
@@ -114,11 +120,17 @@ def _num_gpus():
     return len(device.stand_ins) or _mxnet_num_gpus()
 
 
-def _install(contexts: list[mx.Context]) -> None:
-    """Put ``contexts`` in the place of GPUs, or with an empty list MXNet's own functions back."""
-    device.stand_ins = contexts
+_in_force: StandIn | None = None
+
+
+def _install(stand_in: StandIn | None) -> StandIn | None:
+    """Put its devices in the place of GPUs; where there are none, MXNet's own functions back."""
+    global _in_force
+    _in_force = stand_in
+    device.stand_ins = contexts = stand_in.devices if stand_in else []
     for mxnets, ours in ((_mxnet_gpu, _gpu), (_mxnet_num_gpus, _num_gpus)):
         old, new = (mxnets, ours) if contexts else (ours, mxnets)
         for module in list(sys.modules.values()):  # The reader's too: from mxnet import gpu
             if getattr(module, "__dict__", {}).get(old.__name__) is old:
                 setattr(module, old.__name__, new)
+    return stand_in

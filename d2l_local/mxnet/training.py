@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from d2l_local.arguments import positive_integer
 from d2l_local.language import say
 from d2l_local.measure.fonts import label
 from d2l_local.mxnet import device as _devices
@@ -54,10 +55,16 @@ def linreg(X, w, b):
 def accuracy(y_hat, y) -> float:
     """Number of correct predictions.
 
-    ``y_hat``: scores of shape (n, classes), or predicted classes of shape (n,); ``y``: (n,).
+    ``y_hat``: scores of shape (n, classes), or predicted classes of shape (n,) or (n, 1); ``y``:
+    (n,) or (n, 1). ValueError: there are not as many predictions as labels.
     """
-    if len(y_hat.shape) > 1 and y_hat.shape[1] > 1:
+    scores = y_hat.shape
+    if len(scores) > 1 and scores[1] > 1:
         y_hat = y_hat.argmax(axis=1)
+    if y_hat.size != y.size:
+        raise ValueError(f"accuracy: predictions of shape {scores}, but labels of shape {y.shape}")
+    # A row each: (n,) == (n, 1) would hold every prediction against every label.
+    y_hat, y = y_hat.reshape((-1,)), y.reshape((-1,))
     return float(_number((y_hat.astype(y.dtype) == y).astype("float32").sum()))
 
 
@@ -121,6 +128,11 @@ def _accuracy(net, data_iter, devices, split_f=split_batch):
         X_shards, y_shards = split_f(X, y, devices and devices[: len(y)])
         y_hats = [net(X_shard) for X_shard in X_shards]  # All devices work before we wait for one
         metric.add(sum(map(accuracy, y_hats, y_shards)), y.size)
+    if not metric[1]:
+        raise ValueError(
+            "there is not a single example to compute the accuracy on; an iterator that can be "
+            "used only once may be used up"
+        )
     return metric[0] / metric[1]
 
 
@@ -143,8 +155,10 @@ def train_ch13(
 ):  # fmt: skip
     """Train a network that is on ``devices`` (default: `d2l.try_all_gpus()`) and plot how it goes.
 
-    Prints the last losses and accuracies and the training examples per second.
+    Prints the last losses and accuracies and the training examples per second. ValueError: no
+    epochs, or no examples in one of the iterators.
     """
+    num_epochs = positive_integer("num_epochs", num_epochs)
     devices = devices or _devices.try_all_gpus()
     timer, num_batches = _d2l.Timer(), len(train_iter)
     legend = [label("train loss"), label("train acc"), label("test acc")]
@@ -159,6 +173,8 @@ def train_ch13(
             train_loss, train_acc = metric[0] / metric[2], metric[1] / metric[3]
             if i % max(1, num_batches // 5) == 0 or i == num_batches:
                 animator.add(epoch + i / num_batches, (train_loss, train_acc, None))
+        if not metric[2]:
+            raise ValueError(f"train_iter has no minibatch to train on in epoch {epoch + 1}")
         test_acc = evaluate_accuracy_gpus(net, test_iter, split_f)
         animator.add(epoch + 1, (None, None, test_acc))
     say(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from d2l_local import face
-from d2l_local.arguments import index_of_device, positive_integer
+from d2l_local.arguments import index_of_device, number_of_devices
 from d2l_local.language import say, translated
 
 import torch
@@ -21,9 +21,9 @@ def devices(n: int = 2) -> list[torch.device]:
 
     To PyTorch the CPU is one device, whatever its cores. Where it appears more than once its shares
     of the work take turns, and ``.to`` does not copy between them. Raises ValueError unless ``n``
-    is a positive integer.
+    is 1 to 4096.
     """
-    number = positive_integer("the number of devices", n)
+    number = number_of_devices(n)
     gpus = [torch.device("cuda", i) for i in range(min(number, num_gpus()))]
     return gpus + [torch.device("cpu")] * (number - len(gpus))
 

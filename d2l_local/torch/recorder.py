@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 
-from d2l_local.measure import timeline
+from d2l_local.measure import timeline, trace
 from d2l_local.torch.device import synchronize
 
 import torch
@@ -35,14 +33,9 @@ class Timeline(timeline.Timeline):
 
     def _stop(self):
         self._profiler.stop()
-        handle, path = tempfile.mkstemp(suffix=".json", prefix="d2l-timeline-")
-        os.close(handle)
-        try:
+        with trace.trace_file() as path:
             self._profiler.export_chrome_trace(path)
-            with open(path, encoding="utf-8") as file:
-                events = json.load(file)["traceEvents"]
-        finally:
-            os.remove(path)
+            events = json.loads(trace.read(path))["traceEvents"]
         events = [e for e in events if e.get("ph") == "X"]
         yield from _outermost([e for e in events if e.get("cat") == "cpu_op"])
         for event in events:

@@ -20,13 +20,15 @@ def recordings():
 
     import mxnet as mx
 
-    result = {"would delete": []}
+    result = {"would delete": [], "others may": set()}
     set_config = mx.profiler.set_config
 
     def watched(filename, **settings):  # MXNet deletes the file that it is told
         if os.path.exists(filename) and not filename.startswith(tempfile.gettempdir()):
             result["would delete"].append(filename)
         else:
+            if filename.startswith(tempfile.gettempdir()):
+                result["others may"].add(os.stat(os.path.dirname(filename)).st_mode & 0o077)
             set_config(filename=filename, **settings)
 
     mx.profiler.set_config = watched
@@ -83,6 +85,7 @@ def recordings():
     with d2l.Timeline(bookkeeping=True) as timeline:
         mx.nd.dot(y, y).wait_to_read()
     result["bookkeeping"] = timeline.lanes
+    result["others may"] = sorted(result["others may"])
     return result
 
 
@@ -90,6 +93,7 @@ def recordings():
 def mxnet_run(tmp_path_factory):
     """Return what `recordings` recorded, and the temporary files that it left."""
     folder = tmp_path_factory.mktemp("temporary")
+    folder.chmod(0o1777)  # As /tmp
     result = in_new_process(recordings, seconds=150, **{**NOTHING_SET, "TMPDIR": folder})
     return result, [path.name for path in folder.iterdir()]
 
@@ -155,6 +159,67 @@ def test_no_temporary_file_is_left(mxnet_run):
 def test_no_file_is_deleted_but_our_own(lanes):
     """Told to write to /dev/null, MXNet deletes that, if it is run by root."""
     assert lanes["would delete"] == []
+
+
+def test_nobody_else_reaches_the_file_that_mxnet_writes(lanes):
+    """MXNet deletes it and makes it anew: a link put there would lead to a file of the reader's."""
+    assert lanes["others may"] == [0]
+
+
+def no_room():
+    """Record with files that may not grow: what a profiler meets on a full disk."""
+    import resource
+
+    from d2l_local import mxnet as d2l
+
+    errors, x = [], d2l.mx.nd.ones((9, 9))
+    for most in (0, 4096):
+        timeline = d2l.Timeline()
+        try:
+            with timeline:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+                for _ in range(50):
+                    x = x + 1
+        except OSError as error:
+            errors.append([str(error), error.filename])
+        finally:
+            infinite = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            resource.setrlimit(resource.RLIMIT_FSIZE, infinite)
+    with d2l.Timeline() as timeline:
+        x = x + 1
+    return {"errors": errors, "afterwards": [s.name for s in timeline.lanes["cpu/0"]]}
+
+
+def test_a_full_disk_is_named_and_the_next_timeline_works(tmp_path):
+    result = in_new_process(no_room, 150, **{**NOTHING_SET, "TMPDIR": tmp_path})
+    assert len(result["errors"]) == 2
+    for error, path in result["errors"]:
+        assert "could not write its trace; make room" in error and "TMPDIR" in error
+        assert path.startswith(str(tmp_path))
+    assert len(result["afterwards"]) == 1 and list(tmp_path.iterdir()) == []
+
+
+def unicode_folder():
+    import tempfile
+
+    from d2l_local import mxnet as d2l
+
+    try:
+        with d2l.Timeline():
+            pass
+    except RuntimeError as error:
+        return [ascii(tempfile.gettempdir()), str(error)]
+
+
+def test_a_temporary_folder_that_the_locale_cannot_name(tmp_path):
+    folder = tmp_path / "m\xfcll"
+    folder.mkdir()
+    ascii_only = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": 0, "PYTHONUTF8": 0}
+    name, error = in_new_process(
+        unicode_folder, 150, **{**NOTHING_SET, "TMPDIR": folder, **ascii_only}
+    )
+    assert f"the folder {name} has letters" in error and "PYTHONUTF8=1" in error
+    assert list(folder.iterdir()) == []
 
 
 def many_devices():

@@ -36,7 +36,7 @@ def machine(monkeypatch):
     monkeypatch.setattr(device, "num_cores", lambda: 8)
     monkeypatch.setattr(device, "_most_cpus", 0)
     yield make
-    stand_in._install([])
+    stand_in._install(None)
     assert (mx.gpu, mx.context.num_gpus) == REAL
 
 
@@ -118,6 +118,29 @@ def test_a_cell_may_run_twice():
     first.restore()  # Is over
     assert mx.gpu(1) == mx.cpu(2)
     second.restore()
+    assert (mx.gpu, mx.context.num_gpus) == REAL
+
+
+def test_after_a_block_in_a_block_the_outer_one_holds_again(machine):
+    with d2l.stand_in_for_gpus(2):
+        with d2l.stand_in_for_gpus(1):
+            assert d2l.num_gpus() == npx.num_gpus() == 1
+        assert d2l.num_gpus() == npx.num_gpus() == 2 and mx.gpu(1) == mx.cpu(2)
+        machine(*GPUS)  # Where nothing has to stand in
+        with d2l.stand_in_for_gpus(2):
+            assert mx.gpu is REAL[0]
+        assert mx.gpu(1) == mx.cpu(2)
+        with pytest.raises(ValueError, match="positive integer"):
+            d2l.stand_in_for_gpus(0)
+        assert mx.gpu(1) == mx.cpu(2)
+    assert (mx.gpu, mx.context.num_gpus) == REAL
+
+
+def test_an_outer_one_that_was_undone_does_not_come_back():
+    outer = d2l.stand_in_for_gpus(2)
+    with d2l.stand_in_for_gpus(1):
+        outer.restore()
+        assert mx.gpu() == mx.cpu(1)
     assert (mx.gpu, mx.context.num_gpus) == REAL
 
 

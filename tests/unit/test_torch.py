@@ -1,7 +1,11 @@
 """d2l_local.torch: a drop-in for d2l's module, and helpers with the meanings of the MXNet ones."""
 
 import json
+import os
+import resource
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from helpers import python
@@ -161,6 +165,30 @@ def test_timeline_lanes_of_gpus(monkeypatch):
     assert timeline.overlap("gpu/1", "gpu/1 copies") == pytest.approx(1)
     assert len(timeline.lanes["gpu/10 copies"]) == 2
     assert timeline.lanes["gpu/1 copies"][0].start == pytest.approx(11e-6)
+
+
+def test_a_trace_that_does_not_fit_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    class Profiler:
+        def stop(self):
+            pass
+
+        def export_chrome_trace(self, path):
+            assert os.stat(os.path.dirname(path)).st_mode & 0o077 == 0
+            Path(path).write_text('{"traceEvents": [')
+            resource.setrlimit(resource.RLIMIT_FSIZE, (17, limits[1]))
+
+    timeline = d2l.Timeline()
+    timeline._profiler = Profiler()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with pytest.raises(OSError, match="could not write its trace; make room"):
+            list(timeline._stop())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_timeline_records_once_at_a_time_and_again_after_an_error():

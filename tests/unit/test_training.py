@@ -67,6 +67,17 @@ def test_accuracy_counts_correct_predictions(array, dtype):
     assert d2l.accuracy(array(np.array([1.0, 0.0, 0.0], dtype="float32")), y) == 1.0
 
 
+def test_accuracy_with_labels_in_a_column(array):
+    scores = np.eye(3, dtype="float32")[[0, 1, 2, 0]]
+    column = array(np.array([[0], [1], [2], [1]]), dtype="int32")
+    assert d2l.accuracy(array(scores), column) == 3.0
+    predicted = array(np.array([[0], [1], [1], [1]], dtype="float32"))
+    assert d2l.accuracy(predicted, column) == 3.0
+    assert d2l.accuracy(predicted, column.reshape((-1,))) == 3.0
+    with pytest.raises(ValueError, match=r"of shape \(4, 3\), but labels of shape \(3, 1\)"):
+        d2l.accuracy(array(scores), column[:3])
+
+
 def test_both_orders_of_arguments(array):
     batches = [*one_hot_batches(array, 4, 5, wrong=1)]
     assert d2l.evaluate_accuracy(identity, batches) == 7 / 9
@@ -224,6 +235,24 @@ def test_train_ch13_learns_on_the_devices_that_there_are(array, sizes, capsys):
     summary, speed = capsys.readouterr().out.splitlines()[-2:]
     assert summary.endswith("test acc 1.000")
     assert speed.endswith("examples/sec on [cpu(1), cpu(2)]")  # Not those of d2l's import: none
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "num_epochs", "what"),
+    [
+        ((8,), (9,), 0, "num_epochs must be a positive integer, not 0"),
+        ((8,), (9,), 1.5, "num_epochs must be a positive integer, not 1.5"),
+        ((), (9,), 1, "train_iter has no minibatch to train on in epoch 1"),
+        ((8,), (), 1, "not a single example to compute the accuracy on"),
+    ],
+)
+def test_training_without_epochs_or_examples_says_so(array, train, test, num_epochs, what):
+    batches = problem(array, *train), problem(array, *test)
+    net, trainer = untrained([mx.cpu()])
+    with pytest.raises(ValueError, match=what):
+        d2l.train_ch13(net, *batches, LOSS, trainer, num_epochs, [mx.cpu()])
+    with pytest.raises(ValueError, match=what):
+        d2l.train_ch6(gluon.nn.Dense(3), *batches, num_epochs, 0.1, mx.cpu())
 
 
 def test_train_ch6(array, capsys):
