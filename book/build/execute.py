@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import sys
 import tempfile
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from book.build.notebook import code_cells, may_fail
 from book.build.text import BuildError
+from d2l_local import processes
 
 CELL_SECONDS = 300
 NOTEBOOK_SECONDS = 600
@@ -70,21 +70,14 @@ def kernel(client, env: dict[str, str], folder: Path):
     # This Python, whatever kernel the user has registered under the same name.
     launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
     manager.kernel_spec.argv = [sys.executable, *launch]
-    group = None
-    try:
-        with contextlib.ExitStack() as stack:
-            try:
-                stack.enter_context(client.setup_kernel(env=env, cwd=str(folder)))
-            except RuntimeError as error:  # From the wait for its first answer
-                raise BuildError(f"the kernel did not start: {error}") from None
-            group = getattr(manager.provisioner, "pgid", None)
-            yield
-    finally:
-        if manager.has_kernel:
-            run_sync(manager.shutdown_kernel)(now=True)
-        if group:  # What the kernel started outlives a crash of it
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(group, signal.SIGKILL)
+    with processes.Guarded() as guarded, contextlib.ExitStack() as stack:
+        stack.callback(lambda: manager.has_kernel and run_sync(manager.shutdown_kernel)(now=True))
+        try:
+            stack.enter_context(client.setup_kernel(env=env, cwd=str(folder)))
+        except RuntimeError as error:  # From the wait for its first answer
+            raise BuildError(f"the kernel did not start: {error}") from None
+        guarded.watch(manager.provisioner.pgid)  # With all that it starts, which may outlive it
+        yield
 
 
 def execute_cell(client, cell, number: int, limits: str) -> None:

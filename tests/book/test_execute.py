@@ -1,0 +1,41 @@
+"""What is said of a kernel that does not start, of one that dies, and of errors of the builder."""
+
+from __future__ import annotations
+
+import sys
+
+from book.build.execute import execute
+from book.build.text import BuildError
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+
+def run(source, folder):
+    notebook = new_notebook(cells=[new_code_cell(source, id="one")])
+    execute(notebook, folder, folder)
+
+
+def test_a_kernel_that_dies_is_told_with_its_cell(tmp_path):
+    with pytest.raises(
+        BuildError, match=r"^cell one:\n    import os; os._exit\(3\)\nthe kernel died: "
+    ):
+        run("import os; os._exit(3)", tmp_path)
+
+
+def test_a_kernel_that_does_not_start_names_no_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(BuildError, match=r"^the kernel did not start: "):
+        run("1", tmp_path)
+
+
+def test_an_error_of_the_builder_is_no_dead_kernel(tmp_path, monkeypatch):
+    from nbclient import NotebookClient
+
+    def execute_cell(*_):
+        raise RuntimeError("a loop is running already")
+
+    monkeypatch.setattr(NotebookClient, "execute_cell", execute_cell)
+    with pytest.raises(RuntimeError, match="^a loop is running already$") as caught:
+        run("1", tmp_path)
+    assert not isinstance(caught.value, BuildError)
