@@ -88,8 +88,8 @@ lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 notebooks: $(READY)  ## Build the notebooks from chapters/text and execute what changed
 	$(PY) -m book.build build $(CHOICE)
 
-check: $(READY)  ## Check text and notebooks without executing anything
-	$(PY) -m book.build check
+check: $(READY)  ## Check text and notebooks without executing anything (RELEASE=1: as a release must be)
+	$(PY) -m book.build check $(if $(RELEASE),--release)
 
 stamp: $(READY)  ## Confirm that the translations match, after reading them again
 	$(PY) -m book.build stamp $(addprefix --section ,$(SECTIONS))

@@ -69,3 +69,12 @@ def test_reports_are_kept_where_make_test_writes_them():
     for job in TEST["jobs"].values():
         kept = job["steps"][-1]["with"]["path"].split()
         assert all(any(report.startswith(path) for path in kept) for report in reports)
+
+
+def test_a_version_tag_is_checked_as_a_release():
+    release = yaml.load((ROOT / ".github/workflows/release.yml").read_text(), yaml.BaseLoader)
+    assert release["on"] == {"push": {"tags": ["v*"]}}
+    assert release["jobs"]["check"]["steps"][-1] == {"run": "make check RELEASE=1"}
+    asked = ["make", "--dry-run", "--no-print-directory", "check", "RELEASE=1"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith(" -m book.build check --release")
