@@ -12,7 +12,7 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-// Triples of name, start and duration in µs, as d2l_local/timeline.py writes them.
+// Triples of name, start and duration in µs, as d2l_local/measure/drawn.py writes them.
 function readSpans(text, names, copies) {
   const numbers = text.split(" ").filter(Boolean).map(Number);
   return Array.from({ length: numbers.length / 3 }, (_, i) => {
