@@ -538,7 +538,7 @@ def test_in_conda_the_environment_without_a_gpu_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(installed, "_checkout", lambda: True)  # A wheel has no environment.yml
     monkeypatch.chdir(tmp_path)
     error = engine._explain("libcuda.so.1: cannot open shared object file")
-    file = shlex.quote(str(Path(engine.__file__).parents[1] / "environment-cpu.yml"))
+    file = shlex.quote(str(Path(engine.__file__).parents[2] / "environment-cpu.yml"))
     assert error.command == f"conda env create --file {file} && conda activate d2l-local-cpu"
     assert str(error).endswith(f"Type: {error.command}")
 
