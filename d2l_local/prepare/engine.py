@@ -91,9 +91,10 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from d2l_local.language import columns, padded, translated
 from d2l_local.machine import installed, nvidia
@@ -195,10 +196,8 @@ def require_parallel_cpus() -> None:
 def _in_time() -> Report:
     import numpy  # noqa: F401  before OPENBLAS_CORETYPE is set: its OpenBLAS knows newer CPUs
 
-    done = Report()
     kernel, why = _choose_blas_kernel()
     copies = os.environ.setdefault("MXNET_CPU_TEMP_COPY", str(SCRATCH_COPIES))
-    copies_why = "yours" if copies != str(SCRATCH_COPIES) else "stock 4 make CPU devices take turns"
     omp = os.environ.get("OMP_NUM_THREADS")
     os.environ["MXNET_OMP_MAX_THREADS"] = "1"
 
@@ -210,33 +209,27 @@ def _in_time() -> Report:
         mxnet = _import_mxnet()
     names = compat.apply()  # Again: now it also names what it patched inside MXNet
 
-    done.add("MXNet", mxnet.__version__, "imported by d2l_local, in time for every setting")
     threads_why = "two CPU devices with more threads each would deadlock"
     if omp not in (None, "1"):
         threads_why += "; " + translated(
             "your OMP_NUM_THREADS={omp} is kept for other libraries", omp=omp
         )
-    done.add("threads", 1, threads_why)
-    done.add("BLAS kernel", blas_kernel() or "unknown", why)
-    done.add("scratch copies", copies, copies_why)
-    done.add("engine", *_engine())
-    done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
-    return done
+    reasons = (
+        "imported by d2l_local, in time for every setting",
+        threads_why,
+        why,
+        "yours" if copies != str(SCRATCH_COPIES) else "stock 4 make CPU devices take turns",
+    )
+    return _described(mxnet, 1, copies, names, reasons)
 
 
 def _late() -> Report:
     mxnet = sys.modules["mxnet"]
     names = compat.apply()
     threads = _threads_of_early_mxnet()
-    done = Report(deadlock=threads > 1)
-    too_late = "MXNet was imported before d2l_local"
     copies = os.environ.get("MXNET_CPU_TEMP_COPY", "4")
-    done.add("MXNet", mxnet.__version__, too_late)
-    done.add("threads", threads, too_late)
-    done.add("BLAS kernel", blas_kernel() or "unknown", too_late)
-    done.add("scratch copies", copies, too_late)
-    done.add("engine", *_engine())
-    done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
+    too_late = "MXNet was imported before d2l_local"
+    done = _described(mxnet, threads, copies, names, [too_late] * 4)
 
     best = _choose_blas_kernel()[0]
     if best in BLAS_KERNELS and done["BLAS kernel"] not in AVX2_KERNELS:
@@ -251,6 +244,24 @@ def _late() -> Report:
             RuntimeWarning,
             stacklevel=3,
         )
+    return done
+
+
+def _described(
+    mxnet: ModuleType, threads: int, copies: str, names: list[str], reasons: Sequence[str]
+) -> Report:
+    """Return the report's rows; ``reasons`` are those of the four that `load` sets or finds."""
+    values = {
+        "MXNet": mxnet.__version__,
+        "threads": threads,
+        "BLAS kernel": blas_kernel() or "unknown",
+        "scratch copies": copies,
+    }
+    done = Report(deadlock=threads > 1)
+    for (name, value), reason in zip(values.items(), reasons):
+        done.add(name, value, reason)
+    done.add("engine", *_engine())
+    done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
     return done
 
 
