@@ -31,42 +31,55 @@ class Drawn:
 
     def __call__(self, include=None, exclude=None) -> tuple[dict, dict]:
         """Return no data, and the metadata, when IPython displays the figure."""
-        spans = [span for _, lanes in self.charts for lane in lanes.values() for span in lane]
-        lengths = sorted((span.end - span.start for span in spans), reverse=True)
-        limit = lengths[MAX_SPANS] if len(spans) > MAX_SPANS else -1.0
-        names = list(dict.fromkeys(s.name for s in spans if s.end - s.start > limit))
+        kept = _without_shortest(self.charts)
+        names = list(dict.fromkeys(span.name for span in _spans(kept)))
         index = {name: number for number, name in enumerate(names)}
-
-        def text(lane):
-            return " ".join(
-                f"{index[s.name]} {s.start * 1e6:.0f} {(s.end - s.start) * 1e6:.0f}"
-                for s in lane
-                if s.end - s.start > limit
-            )
-
         charts = [
             {
                 "title": ax.get_title(loc="left") or ax.get_title(),
-                "lanes": {device: text(lane) for device, lane in lanes.items()},
+                "lanes": {device: _numbers(lane, index) for device, lane in lanes.items()},
                 **self._shared_end(ax),
                 **_texts(ax),
             }
-            for ax, lanes in self.charts
+            for ax, lanes in kept
         ]
         data = {
             "names": names,
             "copies": [index[name] for name in names if Span(name, 0, 0).is_copy],
             "charts": charts,
-            "left_out": sum(length <= limit for length in lengths),
+            "left_out": len(_spans(self.charts)) - len(_spans(kept)),
         }
         return {}, {"d2l_local": data}
 
     def _shared_end(self, ax) -> dict:
         """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
         shared = ax.get_shared_x_axes()
-        together = [lanes for other, lanes in self.charts if shared.joined(ax, other)]
-        ends = [span.end for lanes in together for lane in lanes.values() for span in lane]
+        together = [chart for chart in self.charts if shared.joined(ax, chart[0])]
+        ends = [span.end for span in _spans(together)]
         return {"end": round(max(ends) * 1e6)} if len(together) > 1 and ends else {}
+
+
+def _spans(charts: list[tuple]) -> list[Span]:
+    return [span for _, lanes in charts for lane in lanes.values() for span in lane]
+
+
+def _without_shortest(charts: list[tuple]) -> list[tuple]:
+    """Return the charts with at most ``MAX_SPANS`` spans, the longest ones."""
+    lengths = sorted((span.end - span.start for span in _spans(charts)), reverse=True)
+    if len(lengths) <= MAX_SPANS:
+        return charts
+    limit = lengths[MAX_SPANS]
+    return [
+        (ax, {name: [s for s in lane if s.end - s.start > limit] for name, lane in lanes.items()})
+        for ax, lanes in charts
+    ]
+
+
+def _numbers(lane: list[Span], index: dict[str, int]) -> str:
+    """Return three integers a span: index of the name, start and duration in microseconds."""
+    return " ".join(
+        f"{index[s.name]} {s.start * 1e6:.0f} {(s.end - s.start) * 1e6:.0f}" for s in lane
+    )
 
 
 def _texts(ax) -> dict:
