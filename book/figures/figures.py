@@ -233,7 +233,6 @@ def splitting(d):
     gradients are summed.
     """
     t = d.t
-    layers = ["conv1", "conv2", "fc1", "fc2"]
     titles = [
         t("(a) by layers:\npipeline parallelism"),
         t("(b) within layers:\ntensor parallelism"),
@@ -247,41 +246,9 @@ def splitting(d):
     for i in range(3):
         d.text(140 + 260 * i, 38, titles[i], bold=True)
         d.text(140 + 260 * i, 456, notes[i], SMALL)
-
-    x = 182
-    for k, top in enumerate((120, 276)):
-        d.lane(30, top, 220, 140)
-        d.text(40, top + 20, t("device {}", k), anchor="start", bold=True)
-    d.box(x, 88, 120, 32, t("batch"), kind="data")
-    ys = [158, 220, 314, 376]
-    for i, (name, y) in enumerate(zip(layers, ys)):
-        above = 104 if i == 0 else ys[i - 1] + 18
-        d.arrow([(x, above), (x, y - 18)], ORANGE if i in (0, 2) else GRAY)
-        d.box(x, y, 120, 36, code=name)
-
-    ys = [156, 224, 292, 360]
-    for left in (280, 540):
-        for k in (0, 1):
-            d.lane(left + 4 + 120 * k, 120, 112, 296, t("device {}", k), below=True)
-    d.box(400, 88, 130, 32, t("batch"), kind="data")
-    for k, x in enumerate((340, 460)):
-        d.arrow([(400 - 24 + 48 * k, 104), (x, ys[0] - 18)], ORANGE)
-        for name, y in zip(layers, ys):
-            if y != ys[-1]:
-                d.arrow([(x, y + 18), (x, y + 50)])
-                d.arrow([(x + 22 - 44 * k, y + 18), (800 - x - 22 + 44 * k, y + 50)], ORANGE)
-            d.box(x, y, 90, 36, code=f"½ {name}")
-
-    ys = [150, 200, 250, 300]
-    for x in (600, 720):
-        d.box(x, 88, 96, 32, t("half batch"), kind="data", size=SMALL)
-        d.arrow([(x, 104), (x, ys[0] - 16)], ORANGE)
-        for name, y in zip(layers, ys):
-            last = y == ys[-1]
-            end = (x, y + 46 if last else y + 34)
-            d.arrow([(x, y + 16), end], ORANGE if last else GRAY, both=last)
-            d.box(x, y, 90, 32, code=name)
-    d.box(660, 362, 210, 32, t("sum of gradients"), kind="copy")
+    by_layers(d)
+    within_layers(d)
+    by_data(d)
     d.legend(
         496,
         data=t("data"),
@@ -289,6 +256,57 @@ def splitting(d):
         copy=t("communication"),
         arrow_orange=t("copy to a device"),
     )
+
+
+LAYERS = ("conv1", "conv2", "fc1", "fc2")  # Of `splitting`
+
+
+def by_layers(d):
+    """Draw part (a) of `splitting`."""
+    x = 182
+    for k, top in enumerate((120, 276)):
+        d.lane(30, top, 220, 140)
+        d.text(40, top + 20, d.t("device {}", k), anchor="start", bold=True)
+    d.box(x, 88, 120, 32, d.t("batch"), kind="data")
+    ys = [158, 220, 314, 376]
+    for i, (name, y) in enumerate(zip(LAYERS, ys)):
+        above = 104 if i == 0 else ys[i - 1] + 18
+        d.arrow([(x, above), (x, y - 18)], ORANGE if i in (0, 2) else GRAY)
+        d.box(x, y, 120, 36, code=name)
+
+
+def within_layers(d):
+    """Draw part (b) of `splitting`."""
+    tall_lanes(d, 280)
+    d.box(400, 88, 130, 32, d.t("batch"), kind="data")
+    ys = [156, 224, 292, 360]
+    for k, x in enumerate((340, 460)):
+        d.arrow([(400 - 24 + 48 * k, 104), (x, ys[0] - 18)], ORANGE)
+        for name, y in zip(LAYERS, ys):
+            if y != ys[-1]:
+                d.arrow([(x, y + 18), (x, y + 50)])
+                d.arrow([(x + 22 - 44 * k, y + 18), (800 - x - 22 + 44 * k, y + 50)], ORANGE)
+            d.box(x, y, 90, 36, code=f"½ {name}")
+
+
+def by_data(d):
+    """Draw part (c) of `splitting`."""
+    tall_lanes(d, 540)
+    ys = [150, 200, 250, 300]
+    for x in (600, 720):
+        d.box(x, 88, 96, 32, d.t("half batch"), kind="data", size=SMALL)
+        d.arrow([(x, 104), (x, ys[0] - 16)], ORANGE)
+        for name, y in zip(LAYERS, ys):
+            last = y == ys[-1]
+            end = (x, y + 46 if last else y + 34)
+            d.arrow([(x, y + 16), end], ORANGE if last else GRAY, both=last)
+            d.box(x, y, 90, 32, code=name)
+    d.box(660, 362, 210, 32, d.t("sum of gradients"), kind="copy")
+
+
+def tall_lanes(d, left):
+    for k in (0, 1):
+        d.lane(left + 4 + 120 * k, 120, 112, 296, d.t("device {}", k), below=True)
 
 
 @figure(780, 530)
