@@ -156,7 +156,27 @@ class Section:
     def notebook(self, framework: str, lang: str):
         """Return the notebook of one framework in one language, without outputs."""
         blocks = [b for b in self.blocks_of(framework, lang) if b.kind != "wrong"]
-        title, _, rest = blocks[0].source.partition("\n")
+        cells = self.opening(blocks[0], framework, lang)
+        last, count, question = blocks[0].id, 0, None
+        for block in blocks[1:]:
+            if block.lang:
+                last, count = block.id, 0
+            else:  # Numbered within its prose, so that a new cell renames few others
+                count += 1
+            name = f"{last}_{count}" if count else last
+            cells.append(self.cell(block, lang, name, question))
+            if block.kind == "predict":
+                question = block
+            elif not block.lang:
+                question = None
+        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        return new_notebook(
+            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+        )
+
+    def opening(self, block: Block, framework: str, lang: str) -> list:
+        """Return the title with its links, the set-up, and what follows the title in its block."""
+        title, _, rest = block.source.partition("\n")
         word = self.chapter.languages.get(lang, {}).get
         setup = SETUP.rstrip().format(
             comment=word("setup", "Does nothing outside Colab"),
@@ -171,36 +191,30 @@ class Section:
             new_code_cell(setup, id="setup"),
         ]
         if rest.strip():
-            cells.append(new_markdown_cell(rest.strip(), id=blocks[0].id))
+            cells.append(new_markdown_cell(rest.strip(), id=block.id))
         for cell in cells:
-            self.describe(cell, blocks[0])
-        last, count, question = blocks[0].id, 0, None
-        for block in blocks[1:]:
-            if block.lang:
-                last, count = block.id, 0
-                cell = new_markdown_cell(units.prose(block, word), id=block.id)
-            else:  # Numbered within its prose, so that a new cell renames few others
-                count += 1
-                cell = new_code_cell(self.code_in(block, lang), id=f"{last}_{count}")
             self.describe(cell, block)
-            tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
-            if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
-                tags.append("nbval-raises-exception")
-            if block.kind == "predict":
-                question = block
-            elif question and not block.lang:
-                units.ask(cell, question)
-                question = None
-            if block.kind in units.FOLDED and not block.lang:
-                tags.append("hide-input")
-                units.fold(cell, word(block.kind, block.kind.capitalize()))
-            if tags:
-                cell.metadata["tags"] = tags
-            cells.append(cell)
-        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-        return new_notebook(
-            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
-        )
+        return cells
+
+    def cell(self, block: Block, lang: str, name: str, question: Block | None):
+        """Return the cell of a block; code answers the question that is open, if one is."""
+        word = self.chapter.languages.get(lang, {}).get
+        if block.lang:
+            cell = new_markdown_cell(units.prose(block, word), id=name)
+        else:
+            cell = new_code_cell(self.code_in(block, lang), id=name)
+        self.describe(cell, block)
+        if question and not block.lang:
+            units.ask(cell, question)
+        tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
+        if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
+            tags.append("nbval-raises-exception")
+        if block.kind in units.FOLDED and not block.lang:
+            tags.append("hide-input")
+            units.fold(cell, word(block.kind, block.kind.capitalize()))
+        if tags:
+            cell.metadata["tags"] = tags
+        return cell
 
     def describe(self, cell, block: Block) -> None:
         """Write into a cell where it comes from: what joins the frameworks' cells on one page.
