@@ -4,7 +4,8 @@
 #   docker run --rm -p 8888:8888 d2l-local
 FROM debian:12-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates dataset-fashion-mnist make python3-venv \
+    && apt-get install -y --no-install-recommends \
+        ca-certificates dataset-fashion-mnist fonts-noto-cjk make python3-venv \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home reader
 USER reader

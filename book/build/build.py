@@ -12,6 +12,7 @@ from book.build import check, proof, provenance
 from book.build.execute import execute
 from book.build.notebook import code_cells, dump, gpus_needed, read_notebook, write
 from book.build.text import BuildError, Chapter, Section
+from d2l_local.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
 
@@ -169,5 +170,6 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
 def devices(notebook) -> str:
     """Return the devices that the notebook's own banner names."""
     text = "".join(o.get("text", "") for c in code_cells(notebook) for o in c.get("outputs", []))
-    found = re.search(r"^devices: (.*?)(?: \(|$)", text, re.MULTILINE)
+    names = "|".join(re.escape(name) for name in beginnings("devices: {devices} ({what})"))
+    found = re.search(rf"^(?:{names})(.*?)(?: \(|（|$)", text, re.MULTILINE)
     return found[1].strip() if found else "-"

@@ -14,9 +14,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from book.build import proof, units
+from book.build import proof, units, untranslated
 from book.build.notebook import gpus_needed, may_fail, names_in, program, read_notebook
 from book.build.provenance import as_made, code_of, hashes, run_of, without_gpus
+from d2l_local.language import NO_FONT, beginnings
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -140,6 +141,18 @@ def draft(section) -> list[str]:
     return [f"{section.path.name}: a draft{without}"] if section.draft else []
 
 
+def not_translated(section) -> list[str]:
+    """What the code of a section prints and draws in the original's language alone."""
+    problems = []
+    for lang in section.langs[1:]:
+        found = list(untranslated.strings(section, lang))
+        if lang in section.spoken:
+            problems += [at(section, block, what) for block, what in found]
+        elif found:
+            problems.append(f"{section.path.name}: [{lang}] translates no strings of {len(found)}")
+    return problems
+
+
 def text(section) -> list[str]:
     """Everything that can be wrong with a text by itself."""
     problems, glossary = twins(section), section.chapter.glossary
@@ -167,7 +180,9 @@ def text(section) -> list[str]:
         if lines > CELL_LINES:
             problems.append(at(section, block, f"{lines} lines; at most {CELL_LINES}"))
         for lang in section.langs:
-            said = [*section.comments(block, lang), *block.strings.get(lang, {}).values()]
+            # Several spaces in a string align columns.
+            strings = [re.sub(" {2,}", "\n", s) for s in block.strings.get(lang, {}).values()]
+            said = [*section.comments(block, lang), *strings]
             found = wrong_forms(said, lang, glossary)
             problems += [at(section, block, what) for what in found]
     problems += [at(section, block, what) for block, what in units.problems(section)]
@@ -276,6 +291,8 @@ def outputs(cell) -> list[str]:
             problems.append(f"cell {cell.id}: an output of {len(shown.encode()) >> 10} KB")
         if MISSING_GLYPH.search(shown.replace('\\"', '"')):
             problems.append(f"cell {cell.id}: a character without a glyph shows as a box")
+        if any(told in shown for told in beginnings(NO_FONT)):
+            problems.append(f"cell {cell.id}: executed where no font has the language's characters")
     return problems
 
 
@@ -327,11 +344,12 @@ def sections(chapter, names=None) -> tuple[list[str], list[str]]:
     problems, unready = [], []
     for section in chapter.sections(names):
         problems += text(section)
-        unready += draft(section)
+        unready += draft(section) + not_translated(section)
         for framework in section.frameworks:
             expected = {lang: section.notebook(framework, lang) for lang in section.langs}
-            if len({tuple(program(notebook)) for notebook in expected.values()}) > 1:
+            if len({tuple(program(made, strings=False)) for made in expected.values()}) > 1:
                 problems.append(f"{section.path.name}: the languages' code differs")
+            original = read_notebook(chapter.notebook(framework, section.langs[0], section.name))
             for lang, made in expected.items():
                 path = chapter.notebook(framework, lang, section.name)
                 where, committed = path.relative_to(chapter.root), read_notebook(path)
@@ -339,7 +357,10 @@ def sections(chapter, names=None) -> tuple[list[str], list[str]]:
                 found += proof.missing(section, framework, committed)
                 problems += [f"{where}: {p}" for p in found]
                 if committed is not None:
-                    unready += [f"{where}: {p}" for p in stale(committed)]
+                    found = stale(committed)
+                    if lang in section.spoken and original is not None:
+                        found += untranslated.outputs(committed, original)
+                    unready += [f"{where}: {p}" for p in found]
     return problems, unready
 
 

@@ -9,6 +9,8 @@ import symtable
 import tempfile
 from pathlib import Path
 
+from book.build.language import without_strings
+
 import nbformat
 
 
@@ -16,18 +18,22 @@ def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def program(notebook) -> list[str]:
-    """Return what a notebook does; the set-up cell does nothing here."""
-    return [code_key(cell.source) for cell in code_cells(notebook) if cell.id != "setup"]
+def program(notebook, strings=True) -> list[str]:
+    """Return what a notebook does, if need be whatever its strings say.
+
+    The set-up cell does nothing here.
+    """
+    return [code_key(cell.source, strings) for cell in code_cells(notebook) if cell.id != "setup"]
 
 
-def code_key(source: str) -> str:
+def code_key(source: str, strings=True) -> str:
     """Return what decides whether two cells do the same: the syntax tree, without comments.
 
     It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields.
     """
     try:
-        return _shown(ast.parse(as_python(source)))
+        tree = ast.parse(as_python(source))
+        return _shown(tree if strings else without_strings(tree))
     except SyntaxError:
         return source
 

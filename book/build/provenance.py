@@ -20,6 +20,7 @@ from importlib import metadata
 
 from book.build.dependencies import digests
 from book.build.notebook import code_cells, gpus_needed
+from d2l_local.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 
 PACKAGES = ("d2l", "matplotlib", "mxnet", "numpy", "torch")  # Whose versions a run names
@@ -72,7 +73,8 @@ def without_gpus(notebook, cell) -> str | None:
     needed, run = gpus_needed(cell), run_of(notebook, cell)
     if run is None or num_gpus(run["machine"]) < needed:
         return f"was executed on {in_words(run['machine']) if run else 'no machine that is known'}"
-    if needed and (not cell.outputs or "skipped: this cell needs" in json.dumps(cell.outputs)):
+    said = json.dumps(cell.outputs, ensure_ascii=False)
+    if needed and (not cell.outputs or any(line in said for line in beginnings(SKIPPED))):
         return "has no output from them"
     return None
 

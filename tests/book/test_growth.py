@@ -39,6 +39,8 @@ def grown(tmp_path_factory):
     shutil.copy(GROWN / "fake.py", root / "d2l_local/fake/__init__.py")
     shutil.copy(GROWN / "tiny.md", root / "chapters/text/tiny.md")
     (root / "requirements/fake.txt").touch()  # Which `make lock` compiles
+    table = '{"lines": {"Done": "完了"}}'
+    (root / "d2l_local/languages/ja.json").write_text(table, encoding="utf-8")
     run(root, "-m", "book.build", "stamp")
     run(root, "-m", "book.build", "build", "--section", "tiny")
     return root
@@ -63,6 +65,10 @@ def test_it_is_built_in_its_languages_and_checked(grown):
     assert made == {"fake/en/tiny.ipynb", "fake/ja/tiny.ipynb"}
     japanese = (grown / "chapters/fake/ja/tiny.ipynb").read_text(encoding="utf-8")
     assert "小さな節" in japanese and "100.0" in japanese
+    assert "1ばかりの100列では\\n" in japanese and "columns of ones give" not in japanese
+    assert "完了: 0." in japanese  # What d2l_local's table lacks stays English
+    english = (grown / "chapters/fake/en/tiny.ipynb").read_text(encoding="utf-8")
+    assert "100 columns of ones give\\n" in english and "D2L_LANGUAGE" not in english
     assert "| [A Tiny Section](chapters/fake/en/tiny.ipynb)" in (grown / "README.md").read_text(
         "utf-8"
     )

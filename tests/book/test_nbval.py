@@ -37,6 +37,11 @@ CELLS = [
         "1.5000 sec (median of 5, 1.4000 to 1.6000)\n",
         False,
     ),
+    (
+        "print('0.5000秒（3次的中位数，0.4000到0.6000）')",
+        "1.5000秒（5次的中位数，1.4000到1.6000）\n",
+        False,
+    ),
     ("print('<NDArray 2x3 @cpu(0)>')", "<NDArray 2x3 @gpu(1)>\n", False),
     ("print('<NDArray 2x3 @cpu(1)>')", "<NDArray 3x2 @cpu(1)>\n", True),
     ("print('ignored')", "whatever\n", False),

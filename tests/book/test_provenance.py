@@ -23,7 +23,8 @@ GPU_CELL = f"""\
 if has_gpus(2):
     print('GPU', x, {RANDOM})
 else:
-    print('skipped: this cell needs 2 GPUs')"""
+    why = 'skipped: this cell needs 2 GPUs'
+    print(why)"""
 # `only` touches nothing of the others; `uses` depends on `x`, and so does the cell for GPUs.
 CELLS = {
     "gpus": "def has_gpus(n):\n    import os\n    return n <= int(os.environ['GPUS_HERE'])",

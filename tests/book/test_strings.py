@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 
+from book.build import untranslated
 from book.build.language import (
     comments,
     literals,
@@ -14,10 +15,13 @@ from book.build.language import (
     translate,
     without_strings,
 )
+from book.build.notebook import read_notebook
 from book.build.text import BuildError
+from d2l_local.language import NO_FONT
 
 import pytest
-from test_build import cells, make
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from test_build import call, cells, make
 
 
 def put(source, **strings):
@@ -216,3 +220,99 @@ def test_what_a_block_of_strings_must_not_be(tmp_path, after, section, why):
     text = bilingual(CODE, 'print("size")', after=after, section=section)
     with pytest.raises(BuildError, match=f"small.md:[0-9]+: .*{why}"):
         make(tmp_path, small=text)
+
+
+# ---- What is left --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('print("two devices and one")', ["two devices and one"]),
+        ('print(f"{a} products take {b:.2f} sec")', ["{a} products take {b:.2f} sec"]),
+        ('print(f"overlap {a}", "a", "/usr/lib of")', []),  # Few words are names or units
+        ('ax.set_title("width", loc="left")', ["width"]),
+        ('ax.set(xlabel="width", ylabel=f"{unit} a step")', ["width", "{unit} a step"]),
+        ('ax.plot(x, "o-", label="measured"); ax.legend(["k"])', ["measured"]),
+        ('ax.plot(x, label=names["measured"])', []),
+        ('def f():\n    """Return all of it."""', ["Return all of it."]),
+        ('raise ValueError("that is not a number")', []),  # Errors stay English
+        ('%matplotlib inline\n!ls\nprint("two devices and one")', ["two devices and one"]),
+    ],
+)
+def test_what_the_code_says_and_no_block_translates(tmp_path, code, found):
+    section = make(tmp_path, small=bilingual(code, after="")).sections()[0]
+    said = [what for _, what in untranslated.strings(section, "zh")]
+    assert said == [f"[zh] not translated: {inner!r}" for inner in found]
+
+
+def test_what_is_translated_or_meant_to_stay_is_not_reported(tmp_path):
+    after = '\n+++ {"strings": "zh"}\nwidth: 宽度\ntorch scaler: torch scaler\n'
+    code = 'ax.set(xlabel="width", ylabel="torch scaler")'
+    section = make(tmp_path, small=bilingual(code, after=after)).sections()[0]
+    assert list(untranslated.strings(section, "zh")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("cpu(0) 1.23: forward passes on it", ["forward passes on it"]),
+        ("在cpu(0)上做前向传播", []),
+        ("x = the_name(of a_thing)\n/usr/lib/of the", []),
+        ("read at the end", []),  # The original does not print it
+    ],
+)
+def test_sentences_of_the_original_in_the_outputs(text, found):
+    def printing(text):
+        output = new_output("stream", name="stdout", text=text)
+        return new_notebook(cells=[new_code_cell("x", id="x", outputs=[output])])
+
+    original = printing("cpu(1) 3.21: forward passes on it, and so on")
+    problems = [f"cell x: not translated: {phrase}" for phrase in found]
+    assert untranslated.outputs(printing(text), original) == problems
+
+
+def test_a_language_with_strings_is_executed_by_itself(tmp_path, capsys):
+    after = '\n+++ {"strings": "zh"}\n"{x} is what it says": 它说{x}\n'
+    measured = "from d2l_local.measure import timing\nprint(timing.Measurement((1.0,)))"
+    code = 'x = 3\nprint(f"{x} is what it says")'
+    chapter = make(tmp_path, small=bilingual(code, measured, after=after))
+    assert call(chapter, "build") == 0 and call(chapter, "check", "--release") == 0
+    said = {}
+    for lang in ("en", "zh"):
+        cells = read_notebook(chapter.notebook("mxnet", lang, "small")).cells
+        said[lang] = [cell.outputs[0].text for cell in cells[2:4]]
+    assert said["en"][0] == "3 is what it says\n" and said["zh"][0] == "它说3\n"
+    assert "1.0000 sec (median" in said["en"][1] and "1.0000秒（1次的中位数" in said["zh"][1]
+    capsys.readouterr()
+    assert call(chapter, "build") == 0
+    assert "nothing to write" in capsys.readouterr().out
+
+
+def test_what_is_not_translated_is_a_warning_and_stops_a_release(tmp_path, capsys):
+    code = 'print("two devices", "and one")\nprint("a phrase that stays as it is")'
+    after = '\n+++ {"strings": "zh"}\ntwo devices: 两个设备\n'
+    chapter = make(tmp_path, small=bilingual(code, after=after), plain=bilingual(code, after=""))
+    assert call(chapter, "build") == 0
+    capsys.readouterr()
+    assert call(chapter, "check") == 0
+    said = capsys.readouterr().out
+    assert (
+        "warning: small.md:11: [code] [zh] not translated: 'a phrase that stays as it is'" in said
+    )
+    assert "cell intro_1: not translated: a phrase that stays as it is" in said
+    assert "warning: plain.md: [zh] translates no strings of 1" in said
+    assert call(chapter, "check", "--release") == 1
+
+
+def test_a_text_without_strings_shows_the_originals_outputs(tmp_path):
+    chapter = make(tmp_path, small=bilingual("import os\nprint(os.getpid())", after=""))
+    assert call(chapter, "build") == 0
+    cells = [read_notebook(chapter.notebook("mxnet", lg, "small")).cells[2] for lg in ("en", "zh")]
+    assert cells[0].outputs == cells[1].outputs
+
+
+def test_figures_without_a_font_are_not_committed(tmp_path, capsys):
+    chapter = make(tmp_path, small=bilingual(f"print({NO_FONT.format(package='p')!r})", after=""))
+    assert call(chapter, "build") == 1
+    assert "no font has the language's characters" in capsys.readouterr().out
