@@ -73,6 +73,10 @@ glibc's ``mallopt``: not called.
     without bound: 800 LeNet steps of 1 to 48 images on two devices, each with arrays of 10² to
     2500² beside it, kept 1.7 GB from the 100th on; stock went between 1.0 and 1.7, its peak 1.8.
 
+Ignored, and the report says so: counts of buffers and workers that are no positive integers
+(``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not have or that
+let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the reader's to choose.
+
 CUDA libraries: the ``nvidia-*-cu11`` packages keep them where the loader does not look, so they are
 loaded from there first, for the GPU wheel (``mxnet-cu112``) alone.
 
@@ -103,6 +107,18 @@ from d2l_local.machine.installed import LoadError
 from d2l_local.prepare import compat
 
 SCRATCH_COPIES = max(256, 32 * num_cores())
+
+# Environment variables that MXNet reads as numbers, late in part: a worker's when it is started.
+COUNTS = (
+    "MXNET_CPU_TEMP_COPY",
+    "MXNET_GPU_TEMP_COPY",
+    "MXNET_CPU_WORKER_NTHREADS",
+    "MXNET_CPU_PRIORITY_NTHREADS",
+    "MXNET_GPU_WORKER_NTHREADS",
+    "MXNET_GPU_COPY_NTHREADS",
+)
+LARGEST_COUNT = 2**16  # Far more buffers or workers than that would take all memory
+ENGINES = ("ThreadedEnginePerDevice", "NaiveEngine")
 
 # What MXNet needs of the system, and the wheel that has a copy where the system has none.
 SYSTEM_LIBRARIES = {"libgomp.so.1": "scikit-learn", "libquadmath.so.0": "scipy"}
@@ -197,6 +213,7 @@ def _in_time() -> Report:
     import numpy  # noqa: F401  before OPENBLAS_CORETYPE is set: its OpenBLAS knows newer CPUs
 
     kernel, why = _choose_blas_kernel()
+    ignored = _remove_bad_settings()
     copies = os.environ.setdefault("MXNET_CPU_TEMP_COPY", str(SCRATCH_COPIES))
     omp = os.environ.get("OMP_NUM_THREADS")
     os.environ["MXNET_OMP_MAX_THREADS"] = "1"
@@ -220,13 +237,19 @@ def _in_time() -> Report:
         why,
         "yours" if copies != str(SCRATCH_COPIES) else "stock 4 make CPU devices take turns",
     )
-    return _described(mxnet, 1, copies, names, reasons)
+    done = _described(mxnet, 1, copies, names, reasons)
+    if ignored:
+        settings = ", ".join(f"{name}={value!r}" for name, value in ignored.items())
+        why = translated("MXNet would fail or hang with your {settings}", settings=settings)
+        done.add("ignored", len(ignored), why)
+    return done
 
 
 def _late() -> Report:
     mxnet = sys.modules["mxnet"]
     names = compat.apply()
     threads = _threads_of_early_mxnet()
+    ignored = _remove_bad_settings()  # MXNet may not have read them yet
     copies = os.environ.get("MXNET_CPU_TEMP_COPY", "4")
     too_late = "MXNet was imported before d2l_local"
     done = _described(mxnet, threads, copies, names, [too_late] * 4)
@@ -236,6 +259,8 @@ def _late() -> Report:
         done.losses.append(f"BLAS kernel stays {done['BLAS kernel']}; {best} would be faster")
     if int(copies) < SCRATCH_COPIES:
         done.losses.append(f"only {copies} scratch copies: CPU devices wait for each other")
+    for name, value in ignored.items():
+        done.losses.append(f"MXNet may fail or hang with your {name}={value!r}")
     if done.deadlock:
         done.losses.append(f"{threads} threads a device: two CPU devices would deadlock")
     if done.losses:
@@ -263,6 +288,24 @@ def _described(
     done.add("engine", *_engine())
     done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
     return done
+
+
+def _remove_bad_settings() -> dict[str, str]:
+    """Remove environment variables of which MXNet would die or hang; return them and their values.
+
+    An empty one means, as for MXNet's numbers, that it is not set.
+    """
+    bad = {name: value for name in COUNTS if not _is_count(value := os.environ.get(name, "1"))}
+    engine = os.environ.get("MXNET_ENGINE_TYPE", ENGINES[0])
+    if engine not in ENGINES:
+        bad["MXNET_ENGINE_TYPE"] = engine
+    for name in bad:
+        del os.environ[name]
+    return {name: value for name, value in bad.items() if value}
+
+
+def _is_count(value: str) -> bool:
+    return value.isdecimal() and value.isascii() and 0 < int(value) <= LARGEST_COUNT
 
 
 def _import_mxnet():
@@ -379,7 +422,7 @@ def _threads_of_early_mxnet() -> int:
     """
     if "OMP_NUM_THREADS" in os.environ:
         return _openmp_threads()
-    return int(os.environ.get("MXNET_OMP_MAX_THREADS", max(1, (os.cpu_count() or 1) // 2)))
+    return int(os.environ.get("MXNET_OMP_MAX_THREADS") or max(1, (os.cpu_count() or 1) // 2))
 
 
 def _openmp_threads() -> int:

@@ -141,6 +141,38 @@ def test_settings_of_the_user_are_kept_unless_they_deadlock():
         assert part in result["summary"]
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"MXNET_CPU_TEMP_COPY": "0"},
+        {"MXNET_CPU_TEMP_COPY": "many"},
+        {"MXNET_CPU_TEMP_COPY": "99999999999", "MXNET_CPU_WORKER_NTHREADS": "-1"},
+        {"MXNET_CPU_WORKER_NTHREADS": "0", "MXNET_CPU_PRIORITY_NTHREADS": "0"},
+        {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
+        {"MXNET_ENGINE_TYPE": "Threaded; engine"},
+    ],
+    ids=str,
+)
+def test_settings_that_mxnet_would_not_survive_are_ignored_and_named(bad):
+    result = run(two_devices, **bad)
+    assert result["sums"] == [400.0**3]
+    number, why = result["report"]["ignored"]
+    assert number == str(len(bad))
+    assert all(f"{name}={value!r}" in why for name, value in bad.items())
+    assert result["report"]["scratch copies"][0] == str(engine.SCRATCH_COPIES)
+    assert result["report"]["engine"][0] == "ThreadedEnginePerDevice"
+    for environment in (result["environment"], result["environment of C"]):
+        assert environment["MXNET_ENGINE_TYPE"] is None
+
+
+def test_an_empty_setting_is_none():
+    result = run(two_devices, MXNET_CPU_TEMP_COPY="", MXNET_ENGINE_TYPE="")
+    assert result["sums"] == [400.0**3]
+    copies, why = result["report"]["scratch copies"]
+    assert copies == str(engine.SCRATCH_COPIES) and "yours" not in why
+    assert "ignored" not in result["report"]
+
+
 # --- MXNet imported first -------------------------------------------------------------------------
 
 
@@ -203,6 +235,13 @@ def test_mxnet_first_with_good_settings_loses_nothing():
     assert result["one"] == 400.0**3
     assert result["two"] == [400.0**3] * 2
     assert "imported before d2l_local" in result["report"]
+
+
+def test_mxnet_first_with_settings_that_it_may_not_survive():
+    result = run(mxnet_first, OMP_NUM_THREADS=1, MXNET_CPU_TEMP_COPY=0)
+    [warning] = result["warnings"]
+    assert "MXNet may fail or hang with your MXNET_CPU_TEMP_COPY='0'" in warning
+    assert result["one"] == 400.0**3
 
 
 # --- Importing ------------------------------------------------------------------------------------
