@@ -125,9 +125,7 @@ def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[s
 def share(source, notebook) -> None:
     """Give a notebook the outputs of one with the same code in another language."""
     for cell, old in zip(code_cells(notebook), code_cells(source)):
-        run = provenance.run_of(source, old)
-        if run:
-            provenance.take(notebook, cell, old, run, provenance.code_of(old))
+        provenance.inherit(notebook, cell, source, old)
     provenance.tidy(notebook)
 
 

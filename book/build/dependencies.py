@@ -6,9 +6,10 @@ on, and on each that merely names such a variable in between, since `net.initial
 plain number or string. What a function names counts where the function may be called. So it goes
 on: the cell depends on what those cells depend on.
 
-This sees names, so it errs on the side of executing too much, but for three things that no name
-shows: settings and random seeds that live in a library, files, and a second variable for the same
-object (after `y = x`, a change of `x` that a cell sees as `y`). `--force` executes all.
+This sees names, so it errs on the side of executing too much, but for what no name in the notebook
+shows: settings and random seeds that live in a library, files, a change of the libraries and of
+d2l_local itself, and a second variable for the same object (after `y = x`, a change of `x` that a
+cell sees as `y`). It takes each cell to run to its end. `--force` executes all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import ast
 import functools
 import hashlib
 import symtable
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from book.build.notebook import as_python, code_key
@@ -98,16 +99,14 @@ def _sets(statement: ast.stmt) -> set[str]:
 
 def _loads(statement: ast.stmt) -> set[str]:
     """Return the names that a statement reads, less those of what `_straight` yields by itself."""
-    of_with = isinstance(statement, (ast.With, ast.AsyncWith))
-    parts = statement.items if of_with else [statement]
+    parts: list[ast.AST] = [statement]
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        parts = list(statement.items)
     nodes = [node for part in parts for node in ast.walk(part)]
     # `x += 1` and `del x` need an x, too.
-    nodes += [ast.Name(n.target.id, ast.Load()) for n in nodes if _is_augmented_name(n)]
-    return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-
-
-def _is_augmented_name(node: ast.AST) -> bool:
-    return isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    added = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    return {n.id for n in names if not isinstance(n.ctx, ast.Store) or n in added}
 
 
 def _changeable(node: ast.AST) -> set[str]:
@@ -121,7 +120,7 @@ def _changeable(node: ast.AST) -> set[str]:
     return set().union(*map(_changeable, ast.iter_child_nodes(node)))
 
 
-def dependencies(sources: list[str]) -> list[set[int]]:
+def dependencies(sources: Sequence[str]) -> list[set[int]]:
     """Return for each cell the indices of the earlier cells that it depends on."""
     cells = [names_of(source) for source in sources]
     touched = [_with_calls(cells, i, cell.now) for i, cell in enumerate(cells)]
@@ -133,7 +132,9 @@ def dependencies(sources: list[str]) -> list[set[int]]:
 def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
     """Return names of a cell with those that are read and set in what it may call by them."""
     with_functions = set().union(*(cell.bound for cell in cells if cell.later))
-    reached = {}  # A name may stand for a function of the cell that sets it, or for an object
+    reached: dict[
+        str, set[str]
+    ] = {}  # A name may stand for a function of the cell that sets it, or for an object
     for cell in cells[: index + 1]:  # with methods, whose class the cell names
         for name in cell.bound:
             reached.setdefault(name, set()).update(cell.later | cell.now & with_functions)
@@ -173,9 +174,14 @@ def digests(sources: list[str], before: str = "") -> list[str]:
 
     All depend on what is done ``before``.
     """
+    return list(_digests(tuple(sources), before))
+
+
+@functools.cache  # A check asks once for what a text makes and once for what is committed
+def _digests(sources: tuple[str, ...], before: str) -> tuple[str, ...]:
     keys = [code_key(source) for source in sources]
-    hashes = []
-    for index, found in enumerate(dependencies(sources)):
-        code = before + "\n".join(keys[j] for j in sorted({*found, index}))
-        hashes.append(hashlib.sha256(code.encode()).hexdigest()[:12])
-    return hashes
+    codes = [
+        before + "\n".join(keys[j] for j in sorted({*found, index}))
+        for index, found in enumerate(dependencies(sources))
+    ]
+    return tuple(hashlib.sha256(code.encode()).hexdigest()[:12] for code in codes)

@@ -95,8 +95,8 @@ def execute_cell(client, cell, number: int, limits: str) -> None:
         raise BuildError(describe(cell, f"the kernel died: {error}")) from None
     if cell.cell_type == "code" and not may_fail(cell):
         # What fails after the code, such as drawing, does not reach the reply.
-        for error in [o for o in cell.outputs if o.output_type == "error"]:
-            raise BuildError(describe(cell, "\n".join(error.traceback)))
+        for output in [o for o in cell.outputs if o.output_type == "error"]:
+            raise BuildError(describe(cell, "\n".join(output.traceback)))
 
 
 def describe(cell, what: str) -> str:

@@ -106,7 +106,14 @@ def keep(notebook, committed) -> None:
         found = [o for o in found or old if o.id == cell.id] or found
         if found and (code_of(found[0]) == codes[cell.id] or gpus_needed(cell)):
             old.remove(found[0])
-            take(notebook, cell, found[0], run_of(committed, found[0]), code_of(found[0]))
+            inherit(notebook, cell, committed, found[0])
+
+
+def inherit(notebook, cell, other, source) -> None:
+    """Give a cell the outputs of another notebook's cell with their record, if they have one."""
+    run, code = run_of(other, source), code_of(source)
+    if run and code:
+        take(notebook, cell, source, run, code)
 
 
 def take(notebook, cell, source, run: dict, code: str) -> None:

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from book.web.build import MARK
+from book.web.build import MARK, Book, head, status
 from d2l_local import frameworks
 
 import nbformat
@@ -322,6 +322,22 @@ def test_stamps_stand_at_the_top(sample, chapter):
         assert text.index(machine) < text.index(WORDS["en"]["intro"][:20])
     text = Reader(chapter.folder / "zh/index.html").text
     assert "2核x86-64、AVX-512" in text or "核x86-64" in text
+
+
+def test_a_notebook_of_several_runs_names_each(sample_root):
+    [[path, notebook]] = [
+        found for found in notebooks(sample_root, "en") if found[0].match("mxnet/en/pipeline.ipynb")
+    ]
+    [run] = notebook.metadata.d2l_local.runs
+    other = {**run, "date": "2026-12-24", "machine": {"cores": 8, "architecture": "aarch64"}}
+    notebook.metadata.d2l_local.runs.append(nbformat.from_dict(other))
+    book, found = Book(sample_root), {path.parts[-3]: notebook}
+    text = head(book, "en", path.stem, found)
+    for date, machine in (("2026-11-21", HARDWARE["mxnet"]), ("2026-12-24", "8-core aarch64")):
+        assert f"Ran on {date} on {machine} with " in text
+    table = status(book, "zh", {path.stem: found})
+    assert "2026-11-21、2026-12-24" in table and "、8核aarch64 |" in table
+    assert table.count("NumPy 2.4.6") == 1  # The versions are the same
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
