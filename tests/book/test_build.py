@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,11 +12,12 @@ from book.build import check, execute
 from book.build.cli import main
 from book.build.language import translate
 from book.build.notebook import code_cells, code_key, dump, read_notebook, write
-from book.build.text import Chapter, digest, restamp
+from book.build.text import Chapter, digest
 
 import nbformat
 import pytest
 from helpers import assert_end, until
+from small_chapter import make
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,25 +78,7 @@ x
 
 @pytest.fixture
 def chapter(tmp_path):
-    return make(tmp_path)
-
-
-def make(root, **texts):
-    """Return a chapter in `root` with the given texts, stamped; by default one good text."""
-    folder = root / "chapters/text"
-    folder.mkdir(parents=True)
-    (folder / "glossary.yml").write_bytes((ROOT / "chapters/text/glossary.yml").read_bytes())
-    (root / "d2l_local").mkdir()
-    shutil.copy(ROOT / "d2l_local/frameworks.ini", root / "d2l_local")
-    (root / "pyproject.toml").write_text(
-        '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'
-    )
-    for name, text in (texts or {"good": GOOD}).items():
-        (folder / f"{name}.md").write_text(text, "utf-8")
-    result = Chapter(root)
-    for section in result.sections():
-        restamp(section)
-    return result
+    return make(tmp_path, good=GOOD)
 
 
 def call(chapter, *args):
@@ -120,7 +102,7 @@ def cells(*sources):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Return a built chapter, for tests that do not change it."""
-    chapter = make(tmp_path_factory.mktemp("built"))
+    chapter = make(tmp_path_factory.mktemp("built"), good=GOOD)
     assert call(chapter, "build") == 0
     return chapter
 
@@ -252,7 +234,7 @@ def test_second_framework(tmp_path):
 
 
 def test_stamp_edits_only_its_line(tmp_path):
-    chapter = make(tmp_path)
+    chapter = make(tmp_path, good=GOOD)
     path = chapter.root / "chapters/text/good.md"
     text = GOOD.replace("\n", "\r\n")
     text = text.replace('{"lang": "zh", "id": "end"}', '{"of": "0", "lang":"zh","id":"end" }')

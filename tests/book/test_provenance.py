@@ -6,8 +6,6 @@ same bytes, and one that was executed again is not.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from book.build import build, provenance
 from book.build.cli import main
 from book.build.dependencies import dependencies, digests
@@ -15,8 +13,8 @@ from book.build.notebook import code_cells, code_key, read_notebook
 from book.build.text import Chapter, restamp
 
 import pytest
+from small_chapter import bilingual, make
 
-ROOT = Path(__file__).resolve().parents[2]
 RANDOM = "__import__('random').random()"
 GPU_CELL = f"""\
 :tags: [gpus-2, nbval-ignore-output]
@@ -33,32 +31,6 @@ CELLS = {
     "uses": f"print('x', x, {RANDOM})",
     "cuda": GPU_CELL,
 }
-TEXT = """\
----
-frameworks: [pytorch]
----
-
-+++ {"lang": "en", "id": "intro"}
-# Title
-
-Words.
-
-+++ {"lang": "zh", "id": "intro"}
-# 题目
-
-文字。
-"""
-END = """
-+++ {"lang": "en", "id": "end"}
-## Summary
-
-## Exercises
-
-+++ {"lang": "zh", "id": "end"}
-## 小结
-
-## 练习
-"""
 
 
 class Book:
@@ -66,13 +38,9 @@ class Book:
 
     def __init__(self, root, monkeypatch, capsys):
         self.root, self.monkeypatch, self.capsys = root, monkeypatch, capsys
-        for path in ("chapters/text/glossary.yml", "d2l_local/frameworks.ini", "pyproject.toml"):
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes((ROOT / path).read_bytes())
         self.text = root / "chapters/text/small.md"
         blocks = [f"\n```{{code-cell}}\n{source}\n```\n" for source in CELLS.values()]
-        self.text.write_text(TEXT + "".join(blocks) + END, "utf-8")
-        self.stamp()
+        make(root, small=bilingual("".join(blocks), "pytorch"))
         self.machine(gpus=2)
 
     def stamp(self):

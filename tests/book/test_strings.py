@@ -21,7 +21,8 @@ from d2l_local.language import NO_FONT
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from test_build import call, cells, make
+from small_chapter import make
+from test_build import call, cells
 
 
 def put(source, **strings):
