@@ -140,6 +140,16 @@ def test_waiting_for_words_that_never_come(program):
         job.wait_for("goodbye", "worker", 0)
 
 
+def start(code: str) -> subprocess.Popen:
+    """Start a program that a test kills: it cannot clean up, so its files are the test's."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": tempfile.gettempdir()},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 def test_nobody_survives_the_program_that_started_the_job(program):
     starter = (
         f"import sys, time; sys.path.insert(0, {str(ROOT)!r})\n"
@@ -150,19 +160,14 @@ def test_nobody_survives_the_program_that_started_the_job(program):
         "    print(*[job.output(*key).strip() for key in job.processes], flush=True)\n"
         "    time.sleep(600)\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", starter],
-        env={**os.environ, "TMPDIR": tempfile.gettempdir()},  # It cannot clean up any more
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = start(starter)
     try:
         everybody = [*map(int, (process.stdout.readline() + process.stdout.readline()).split())]
         assert len(everybody) == 8 and all(map(runs, everybody))
     finally:
         process.kill()
         process.wait()
-    assert until(lambda: not any(map(runs, everybody)))
+    assert_end(everybody)
 
 
 def test_a_forked_copy_keeps_no_job_alive(program):
@@ -175,12 +180,7 @@ def test_a_forked_copy_keeps_no_job_alive(program):
         "        print(copy, *pids, flush=True)\n"
         "    time.sleep(600)\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", starter],
-        env={**os.environ, "TMPDIR": tempfile.gettempdir()},  # It cannot clean up any more
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = start(starter)
     copy, *everybody = map(int, process.stdout.readline().split())
     try:
         process.kill()
