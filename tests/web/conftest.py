@@ -53,6 +53,15 @@ def served(folder: Path):
         site.server_close()
 
 
+@contextmanager
+def built(root: Path):
+    """Build the site of a book afresh, and serve it."""
+    done = run_build(root, root / "build/html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with served(root / "build/html") as site:
+        yield site
+
+
 @pytest.fixture(scope="session")
 def chapter_root(tmp_path_factory):
     """Return a copy of what the chapter's site is built from; in the original, others may work."""
@@ -70,9 +79,7 @@ def chapter_root(tmp_path_factory):
 @pytest.fixture(scope="session")
 def chapter(chapter_root):
     """Return the site of the chapter, built afresh."""
-    done = run_build(chapter_root, chapter_root / "build/html")
-    assert done.returncode == 0, done.stdout + done.stderr
-    with served(chapter_root / "build/html") as site:
+    with built(chapter_root) as site:
         yield site
 
 
@@ -88,9 +95,7 @@ def sample_root(tmp_path_factory):
 @pytest.fixture(scope="session")
 def sample(sample_root):
     """Return the site of the sample book, which has two frameworks and a timeline."""
-    done = run_build(sample_root, sample_root / "build/html")
-    assert done.returncode == 0, done.stdout + done.stderr
-    with served(sample_root / "build/html") as site:
+    with built(sample_root) as site:
         yield site
 
 
@@ -101,9 +106,7 @@ def wide(tmp_path_factory):
 
     root = tmp_path_factory.mktemp("wide")
     write_book(root, third=True)
-    done = run_build(root, root / "build/html")
-    assert done.returncode == 0, done.stdout + done.stderr
-    with served(root / "build/html") as site:
+    with built(root) as site:
         yield site
 
 
