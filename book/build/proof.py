@@ -8,6 +8,7 @@ notebook records in its metadata which exercises are proved, and by which code.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import symtable
 from pathlib import Path
@@ -18,6 +19,9 @@ from book.build.text import Block, BuildError, Section
 from book.build.units import Exercise, exercises
 
 from nbformat.v4 import new_code_cell, new_notebook
+
+DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+ALWAYS = (*DEFINITION, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 def prove(section: Section, framework: str, committed) -> dict[str, str]:
@@ -95,27 +99,50 @@ def _digest(exercise: Exercise) -> str:
 
 
 def _needed(exercise: Exercise) -> list[Block]:
-    """Return the cells before an exercise that set what it names, and what those name."""
-    named = {name for blocks in exercise.parts.values() for b in blocks for name in _names(b)[1]}
+    """Return the cells before an exercise that set what it reads, and what those read."""
+    wanted: set[str] = set()
+    own: set[str] = set()
+    for kind in ("stub", "check", "solution", "wrong"):
+        for block in exercise.parts[kind]:
+            reads, sets = _names(block)
+            wanted |= reads - own
+            own |= sets
     needed = []
     for block in reversed(exercise.before):
-        sets, names = _names(block)
-        if sets & named:
-            named |= names
+        reads, sets = _names(block, surely=False)
+        if sets & wanted:
+            wanted = (wanted - _names(block)[1]) | reads
             needed.insert(0, block)
     return needed
 
 
-def _names(block: Block) -> tuple[set[str], set[str]]:
-    """Return the variables of the notebook that a cell sets, and all those that it names."""
-    sets, names = set(), set()
-    tables = [symtable.symtable(as_python(block.source), "cell", "exec")]
+def _names(block: Block, surely: bool = True) -> tuple[set[str], set[str]]:
+    """Return the notebook's variables that a cell, or a function in it, reads unless the cell has
+    set them before, and those that it sets, whatever happens or at all.
+    """
+    reads: set[str] = set()
+    sets: set[str] = set()
+    for statement in ast.parse(as_python(block.source)).body:
+        loads, binds = _loads_and_binds(statement)
+        reads |= loads - sets
+        if not surely or isinstance(statement, ALWAYS):
+            sets |= binds
+    return reads, sets
+
+
+def _loads_and_binds(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    loads, binds = set(), set()
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        loads.add(statement.target.id)
+    tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
     while tables:
         table = tables.pop()
         tables += table.get_children()
         for symbol in table.get_symbols():
             if table.get_type() == "module" or symbol.is_global():
-                names.add(symbol.get_name())
+                if symbol.is_referenced():
+                    loads.add(symbol.get_name())
                 if symbol.is_assigned() or symbol.is_imported():
-                    sets.add(symbol.get_name())
-    return sets, names
+                    binds.add(symbol.get_name())
+    defines = isinstance(statement, DEFINITION)  # Before anybody can call it
+    return (loads - {statement.name} if defines else loads), binds

@@ -333,3 +333,30 @@ def test_exercise_has_its_parts(tmp_path, old, new, message):
 def test_twins_are_of_one_kind(tmp_path):
     one, _, other = EXERCISE.rpartition(', "kind": "solution"')
     assert "[zh/sum-solution] has other kind than its twin" in found(write(tmp_path, one + other))
+
+
+@pytest.mark.parametrize(
+    "before, needed",
+    [
+        (["one = 1", "one = 2", "two = one"], [1]),  # The last that sets it
+        (["one = 1", "if sum:\n    one = 2"], [0, 1]),  # Or both, if it may not
+        (["b = 1", "def f():\n    return b", "one = f()"], [0, 1, 2]),  # What functions read
+        (["one = 1", "one = one + 1"], [0, 1]),
+        (["one = 1", "one += 1"], [0, 1]),
+        (["one = 1", "answer = 2", "def f(one):\n    return one"], [0]),  # Its own, and locals
+        (["import os.path as one", "from os import one as two"], [0]),
+        (["%timeit 1", "one = 1", "!ls"], [1]),
+        (["a = 2", "[one for one in range(3)]", "one = [a for b in range(3)]"], [0, 2]),
+    ],
+)
+def test_cells_that_an_exercise_needs(tmp_path, before, needed):
+    exercise = (
+        prose("sum", "Add.", "相加。", kind="exercise")
+        + code("answer = ...", "stub")
+        + code("with d2l.check(answer):\n    assert answer == one, 'bad'", "check")
+        + code("answer = 1\nanswer", "solution")
+        + code("answer = 2", "wrong", refused="bad")
+    )
+    section = write(tmp_path, "".join(map(code, before)) + exercise)
+    found = proof._needed(units.exercises(section, "mxnet")[0])
+    assert [block.source for block in found] == [before[place] for place in needed]
