@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 from book.build import check, proof, units
 from book.build.cli import main
 from book.build.notebook import read_notebook
-from book.build.text import BuildError, Chapter, Section
+from book.build.text import BuildError, Chapter, Section, restamp
 
 import nbformat
 import pytest
-from small_chapter import bilingual, make
 
 ROOT = Path(__file__).resolve().parents[2]
+HEAD = """\
+---
+frameworks: [pytorch, mxnet]
+---
+
++++ {"lang": "en", "id": "intro"}
+# Title
+
+Words.
+
++++ {"lang": "zh", "id": "intro"}
+# 题目
+
+文字。
+"""
+END = """
++++ {"lang": "en", "id": "end"}
+## Summary
+
+## Exercises
+
++++ {"lang": "zh", "id": "end"}
+## 小结
+
+## 练习
+"""
 
 
 def write(root: Path, body: str) -> Section:
     """Return a section made of `body` between a title and a summary, stamped, in `root`."""
-    return make(root, small=bilingual(body, "pytorch, mxnet")).sections()[0]
+    folder = root / "chapters/text"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "glossary.yml").write_bytes((ROOT / "chapters/text/glossary.yml").read_bytes())
+    project = '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'
+    (root / "pyproject.toml").write_text(project)
+    (root / "d2l_local").mkdir(exist_ok=True)
+    shutil.copy(ROOT / "d2l_local/frameworks.ini", root / "d2l_local")
+    (folder / "small.md").write_text(HEAD + body + END, "utf-8")
+    restamp(Chapter(root).sections()[0])
+    return Chapter(root).sections()[0]
 
 
 def code(source: str, *tags: str, **options: str) -> str:
@@ -360,3 +396,34 @@ def test_cells_that_an_exercise_needs(tmp_path, before, needed):
     section = write(tmp_path, "".join(map(code, before)) + exercise)
     found = proof._needed(units.exercises(section, "mxnet")[0])
     assert [block.source for block in found] == [before[place] for place in needed]
+
+
+def test_check_speaks_the_language_of_the_notebook(tmp_path):
+    strings = '\n+++ {"strings": "zh"}\n"{add(one, 3)}, not 4": 是{add(one, 3)}，不是4\n'
+    hint = prose("sum-hint", "Use a sign.", "用符号。", kind="hint")
+    section = write(tmp_path, BODY.replace(hint, strings + hint))
+    assert 'f"是{add(one, 3)}，不是4"' in cell_of(section, "sum_2", lang="zh").source
+    assert 'f"{add(one, 3)}, not 4"' in cell_of(section, "sum_2").source
+    assert cell_of(section, "sum_2", lang="zh").metadata["d2l_local"]["kind"] == "check"
+    assert list(proof.prove(section, "mxnet", None)) == ["sum"]
+
+
+def guide() -> str:
+    """Return the examples of the guide, each with a twin, and with what they read."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    text = text.partition("## Ask the reader back")[2].partition("\n## ")[0]
+    found = re.findall(r"^(`{3,4})\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE)
+    body = "".join(f"\n{example}" for _, example in found)
+    block = re.compile(
+        r'^(\+\+\+ \{"lang": )"en"(.*?\n)(.*?)(?=\n\n(?:\+\+\+|```)|\Z)', re.M | re.S
+    )
+    body = block.sub(lambda m: f'{m[0]}\n\n{m[1]}"zh"{m[2]}{m[3]}', body)
+    return code("from d2l_local import exercise as d2l\n\none, both, n = 1, 1.2, 3") + body
+
+
+def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
+    section = write(tmp_path, guide())
+    kinds = {block.kind for block in section.blocks_of("mxnet", "en") if block.kind}
+    assert kinds == {*units.PROSE, *units.CODE}
+    assert list(proof.prove(section, "mxnet", None)) == ["bytes"]
+    assert units.problems(section) == []

@@ -6,12 +6,13 @@ import json
 import re
 
 from book.web import BuildError
+from book.web.build import timelines
 from book.web.merge import merged_page
 
 import pytest
 import sample
 import yaml
-from nbformat.v4 import new_notebook
+from nbformat.v4 import new_notebook, new_output
 
 LABELS = {"aside": "Aside", "solution": "Solution", "code": "Code", "output": "Measured"}
 
@@ -259,3 +260,12 @@ def test_nothing_is_lost(lang, section):
             assert line in text
         for output in cell.get("outputs", []):
             assert json.dumps(output.get("text", ""))[1:-1] in outputs
+
+
+def test_only_timelines_are_handed_to_the_script_of_timelines():
+    verdict = {"d2l_local": {"verdict": "right"}}
+    said = new_output("display_data", data={"text/plain": "Right."}, metadata=verdict)
+    cell = sample.code("check_1", "1", said, sample.drawn(sample.timeline()))
+    timelines(new_notebook(cells=[cell]))
+    scripts = [o.data.get("text/html", "") for o in cell.outputs if "data" in o]
+    assert sum('class="timeline"' in script for script in scripts) == 1
