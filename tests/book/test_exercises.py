@@ -3,58 +3,21 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 from book.build import check, proof, units
 from book.build.cli import main
 from book.build.notebook import read_notebook
-from book.build.text import BuildError, Chapter, Section, restamp
+from book.build.text import BuildError, Chapter, Section
 
 import nbformat
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-HEAD = """\
----
-frameworks: [pytorch, mxnet]
----
-
-+++ {"lang": "en", "id": "intro"}
-# Title
-
-Words.
-
-+++ {"lang": "zh", "id": "intro"}
-# 题目
-
-文字。
-"""
-END = """
-+++ {"lang": "en", "id": "end"}
-## Summary
-
-## Exercises
-
-+++ {"lang": "zh", "id": "end"}
-## 小结
-
-## 练习
-"""
+from small_chapter import ROOT, bilingual, make
 
 
 def write(root: Path, body: str) -> Section:
-    """Return a section made of `body` between a title and a summary, stamped, in `root`."""
-    folder = root / "chapters/text"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "glossary.yml").write_bytes((ROOT / "chapters/text/glossary.yml").read_bytes())
-    project = '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'
-    (root / "pyproject.toml").write_text(project)
-    (root / "d2l_local").mkdir(exist_ok=True)
-    shutil.copy(ROOT / "d2l_local/frameworks.ini", root / "d2l_local")
-    (folder / "small.md").write_text(HEAD + body + END, "utf-8")
-    restamp(Chapter(root).sections()[0])
-    return Chapter(root).sections()[0]
+    """Return a section made of `body` between a title and a summary, in `root`."""
+    return make(root, small=bilingual(body, "pytorch, mxnet")).sections()[0]
 
 
 def code(source: str, *tags: str, **options: str) -> str:
