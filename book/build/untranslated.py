@@ -18,7 +18,7 @@ LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "tit
 LABELS |= {"ylabel", "legend", "annotate"}
 KEYWORDS = {"label", "labels", "legend", "title", "xlabel", "ylabel"}
 WORD = re.compile(r"(?<![\w.`'\"/])[A-Za-z][a-z]+(?![\w.(/='\"])")
-SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?:,? [a-z][a-z']*){2,}(?![\w(/=])")
+SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}(?![\w(/=])")
 
 
 def strings(section, lang: str) -> Iterator[tuple]:
