@@ -1,7 +1,6 @@
 """What must hold between a text, its languages and its notebooks.
 
-Each function returns a list of problems, one line each. Prose is read with a Markdown parser, so
-that code, math and links are told from words the way a notebook tells them.
+Each function tells problems, one line each.
 """
 
 from __future__ import annotations
@@ -11,16 +10,15 @@ import json
 import keyword
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from book.build import proof, units, untranslated
 from book.build.notebook import gpus_needed, may_fail, names_in, program, read_notebook
+from book.build.prose import Prose, read
 from book.build.provenance import as_made, code_of, hashes, run_of, without_gpus
+from book.build.text import Block
 from d2l_local.language import NO_FONT, beginnings
-
-from markdown_it import MarkdownIt
-from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 CELL_LINES = 15  # Not counting blank ones
 OUTPUT_BYTES = 512 * 1024
@@ -30,78 +28,6 @@ MISSING_GLYPH = re.compile(
     r"missing from font|does not have a glyph|"
     r'id="(?:LastResort[^"]*|DejaVu[^"]*-(?:2[ef]|[3-9][0-9a-f])[0-9a-f]{2})"'
 )
-PARSER = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, double_inline=True)
-
-
-@dataclass
-class Prose:
-    """A prose block as the reader sees it; code and math leave a mark in the texts."""
-
-    headings: list = field(default_factory=list)  # (level, text)
-    code: set = field(default_factory=set)
-    math: set = field(default_factory=set)
-    links: Counter = field(default_factory=Counter)
-    texts: list = field(default_factory=list)
-    raw: list = field(default_factory=list)  # MyST that GitHub would show as it stands
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.texts)
-
-    @property
-    def numbers(self) -> Counter:
-        found = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", self.text)
-        return Counter(number.replace(",", "") for number in found)
-
-
-def read(source: str) -> Prose:
-    prose, level = Prose(), None
-    for token in PARSER.parse(source):
-        if token.type == "heading_open":
-            level = int(token.tag[1])
-        elif token.type in ("fence", "code_block"):
-            prose.code.add(token.content.strip())
-            if token.info.startswith("{"):
-                prose.raw.append(f"```{token.info}")
-        elif token.type.startswith("math_block"):
-            prose.math.add(formula(token.content))
-        elif token.type == "html_block":
-            prose.texts.append(re.sub(r"<[^>]+>", "", token.content))
-        elif token.type == "inline":
-            read_inline(token.children, prose)
-            if level:
-                prose.headings.append((level, prose.texts[-1].strip()))
-                level = None
-    return prose
-
-
-def read_inline(tokens, prose: Prose) -> None:
-    text = ""
-    for token in tokens:
-        if token.type == "text":
-            text += token.content
-        elif token.type in ("softbreak", "hardbreak"):
-            text += " "
-        elif token.type == "code_inline":
-            role = re.search(r"(\{[\w:-]+\}|:[\w-]+:)$", text)
-            if role:
-                prose.raw.append(f"{role[1]}`{token.content}`")
-            prose.code.add(token.content)
-            text += "`"
-        elif token.type.startswith("math_inline"):
-            prose.math.add(formula(token.content))
-            text += "$"
-        elif token.type == "link_open":
-            prose.links[token.attrGet("href")] += 1
-        elif token.type == "image":
-            prose.links[token.attrGet("src")] += 1
-    prose.raw += re.findall(r"^(?::::.*|\([\w-]+\)=)", text)
-    prose.texts.append(text)
-
-
-def formula(source: str) -> str:
-    """Return a formula without spaces and words, which each language writes its own way."""
-    return re.sub(r"\s+", "", re.sub(r"\\text\{[^}]*\}", r"\\text{}", source))
 
 
 # ---- Texts ---------------------------------------------------------------------------------------
@@ -155,42 +81,59 @@ def not_translated(section) -> list[str]:
 
 def text(section) -> list[str]:
     """Everything that can be wrong with a text by itself."""
-    problems, glossary = twins(section), section.chapter.glossary
-    original, read_blocks = section.langs[0], {}
+    proses = {
+        name: {lang: read(block.source) for lang, block in group.items()}
+        for name, group in section.twins().items()
+    }
+    found = [*in_prose(section, proses), *in_code(section), *units.problems(section)]
+    problems = [at(section, block, what) for block, what in found]
+    return [*twins(section), *problems, *headings(section, proses)]
+
+
+def in_prose(section, proses: dict[str, dict[str, Prose]]) -> Iterator[tuple[Block, str]]:
+    """What is wrong with the prose, each with its block; `proses` go by id, then by language."""
+    glossary, original = section.chapter.glossary, section.langs[0]
     names = section.words() | set(section.names) | set(dir(builtins)) | set(keyword.kwlist)
     names |= {"d2l", "d2l_local", *section.chapter.frameworks}
     for group in section.twins().values():
-        proses = {lang: read(block.source) for lang, block in group.items()}
         for lang, block in group.items():
-            prose = proses[lang]
-            read_blocks.setdefault(lang, []).append(prose)
+            prose = proses[block.id][lang]
             found = [*wrong_forms(prose.texts, lang, glossary), *unknown_names(prose, names)]
             found += [f"MyST shows as it stands on GitHub: {raw}" for raw in prose.raw]
             if "**" in prose.text:
                 found.append("** does not become bold: keep brackets and full stops out of it")
-            if lang != original and original in proses:
+            if lang != original and original in group:
                 for what in ("tags", "kind"):
                     if getattr(block, what) != getattr(group[original], what):
                         found.append(f"has other {what} than its twin")
-                found += differences(proses[original], prose)
-                found += missing_terms(proses[original], prose, original, lang, glossary)
-            problems += [at(section, block, what) for what in found]
+                one = proses[block.id][original]
+                found += differences(one, prose)
+                found += missing_terms(one, prose, original, lang, glossary)
+            yield from ((block, what) for what in found)
+
+
+def in_code(section) -> Iterator[tuple[Block, str]]:
+    """What is wrong with the code, each with its block."""
     for block in section.code():
         lines = sum(1 for line in block.source.splitlines() if line.strip())
         if lines > CELL_LINES:
-            problems.append(at(section, block, f"{lines} lines; at most {CELL_LINES}"))
+            yield block, f"{lines} lines; at most {CELL_LINES}"
         for lang in section.langs:
             # Several spaces in a string align columns.
             strings = [re.sub(" {2,}", "\n", s) for s in block.strings.get(lang, {}).values()]
             said = [*section.comments(block, lang), *strings]
-            found = wrong_forms(said, lang, glossary)
-            problems += [at(section, block, what) for what in found]
-    problems += [at(section, block, what) for block, what in units.problems(section)]
-    for lang, proses in read_blocks.items():
-        headings = {heading for prose in proses for heading in prose.headings}
+            for what in wrong_forms(said, lang, section.chapter.glossary):
+                yield block, what
+
+
+def headings(section, proses: dict[str, dict[str, Prose]]) -> list[str]:
+    """Headings that every section but the index must have, in each of its languages."""
+    problems = []
+    for lang in section.langs if section.name != "index" else ():
+        found = {h for group in proses.values() if lang in group for h in group[lang].headings}
         for key in ("summary", "exercises"):
             word = section.chapter.languages.get(lang, {}).get(key)
-            if word and section.name != "index" and (2, word) not in headings:
+            if word and (2, word) not in found:
                 problems.append(f"{section.path.name}: [{lang}] has no heading ## {word}")
     return problems
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from book.build import check, execute
+from book.build import check, execute, prose
 from book.build.cli import main
 from book.build.language import translate
 from book.build.notebook import code_cells, code_key, dump, read_notebook, write
@@ -361,8 +361,8 @@ def test_check_allows(chapter, old, new):
 
 
 def test_numbers_and_math():
-    one = check.read("1,000 of 2.5 and `3` and $4$ [5](6) \n\n$$7 \\text{seconds}$$")
-    other = check.read("共1000，2.5，`3`，$4$，[5](6)\n\n$$7\\text{秒}$$\n")
+    one = prose.read("1,000 of 2.5 and `3` and $4$ [5](6) \n\n$$7 \\text{seconds}$$")
+    other = prose.read("共1000，2.5，`3`，$4$，[5](6)\n\n$$7\\text{秒}$$\n")
     assert one.numbers == other.numbers == {"1000": 1, "2.5": 1, "5": 1}
     assert one.math == other.math
 
