@@ -1,0 +1,205 @@
+"""Cells that assert a lesson fail where the lesson is false.
+
+A row of the table plants a false measurement. What does not notice it is a weakness of the chapter:
+listed as ``weak``, and the test fails once the cell does notice, so that the word goes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from d2l_local import frameworks
+
+import pytest
+from negation import Negation, notices
+
+NEGATIONS = (
+    # --- MXNet ---
+    Negation(
+        "mxnet",
+        "async-computation",
+        "queue-finish-naive_2",
+        "queue_share = d2l.in_new_process = lambda *_, **__: 0.97",
+        "with threads, too, nd.dot returns when the product is ready",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "gain_1",
+        "sizes, queue = [10, 100, 1000], np.ones(3)\n"
+        "wait_each, undisturbed, balance = queue, np.ones(3, bool), 1",
+        "waiting each time takes no longer",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "prediction-plot_1",
+        "sizes = [10, 100, 1000, 10_000]\n"
+        "steps = dict.fromkeys(sizes, 300)\n"
+        "t1, t2, t3 = np.full(4, 50e-6), np.geomspace(5e-6, 500e-6, 4), 40e-6\n"
+        "pace, undisturbed = np.maximum(t1, t2), np.ones(4, bool)\n"
+        "queue = 300 * (t1 + t2) + t3\n"
+        "wait_each = 300 * (t1 + t2 + t3)",
+        "front end and back end take turns: the sum of the times, not the larger",
+        weak="half of the median error is allowed, and the maximum errs by less",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "gain_1",
+        "sizes = [10, 100, 1000]\n"
+        "t1, t2, t3 = np.full(3, 50e-6), np.full(3, 50e-6), 40e-6\n"
+        "queue, wait_each = 300 * (t1 + t2) + t3, 300 * (t1 + t2 + t3)\n"
+        "undisturbed, balance = np.ones(3, bool), 1",
+        "front end and back end take turns",
+        weak="what waiting itself takes is gain enough",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "limits_2",
+        "timeline = d2l.Timeline({'cpu/0': [('relu', 0, 1)]})\n"
+        "t1, t3 = [5e-5], 5e-5\n"
+        "device, gaps = mx.cpu(0), lambda x, wait: (timeline, 1e-5)",
+        "waiting leaves no larger gaps",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "memory-look_1",
+        "interval, losses = 10, {1.0}\n"
+        "names_of = ('no wait', f'every {interval} steps', 'one step late')\n"
+        "curves = dict.fromkeys(names_of, np.ones((3, 2)))\n"
+        "peaks = dict.fromkeys(names_of, 100.0)",
+        "without a wait memory grows no more than with one",
+    ),
+    Negation(
+        "mxnet",
+        "auto-parallelism",
+        "two-devices-look_1",
+        "lane1, lane2, x1, x2, run = 'cpu/0', 'cpu/1', 0, 0, lambda x: None\n"
+        "d2l.Timeline = recorded(cpu_0=[('dot', 0, 1)], cpu_1=[('dot', 1, 2)])",
+        "two devices take turns",
+    ),
+    Negation(
+        "mxnet",
+        "auto-parallelism",
+        "hidden-dependency-count_1",
+        "num_products, ring = 20, 4\n"
+        "spans = [('dot', i, i + 1) for i in range(20)]\n"
+        "stock = d2l.Timeline({'cpu/0': spans, 'cpu/1': spans})",
+        "the second device waits for nothing of the first's",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "front-end-mxnet_2",
+        "devices, params, small = [mx.cpu(0), mx.cpu(1)], [], 2\n"
+        "get_params = train_batch = lambda *_, **__: []\n"
+        "best = lambda step: (1e-3, 1e-3)",
+        "queuing for two devices takes no longer than for one",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "model-fit_1",
+        "bs = [16, 64, 256]\nseconds = {(k, b): 1e-6 * (k * b) ** 2 for k in (1, 2) for b in bs}",
+        "the time of a step is no sum of a part per device and a part per image",
+        weak="only the sign of beta counts where the model fits badly",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "pipeline-look_3",
+        "lane1, lane2, label = 'cpu/0', 'cpu/1', lambda *_: None\n"
+        "turns = d2l.Timeline({'cpu/0': [('dot', 0, 1)], 'cpu/1': [('dot', 1, 2)]})\n"
+        "record = lambda m: (turns, turns)",
+        "the stages of a pipeline take turns",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "pipeline-idle_2",
+        "stages, idle_share = [0, 1], lambda share: share\nrecord = lambda m: [2 / (m + 1)] * 2",
+        "the pipeline is idle twice as long as predicted",
+        weak="only more micro-batches against one is asserted, not the share",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "sends_1",
+        "weights, k, batch_size, width, num_blocks = [np.ones((8, 8))] * 4, 2, 16, 8, 2\n"
+        "data_bytes, pipeline_bytes, tensor_bytes = 2 * 4 * 512, 4 * 256, 4 * 768",
+        "data parallelism sends twice as much as predicted",
+    ),
+    # --- PyTorch ---
+    Negation(
+        "pytorch",
+        "async-computation",
+        "parameters-pytorch_3",
+        "on_gpu, device, loop, turns = False, 'cpu', None, 20 * [2e-4, 1e-4]\n"
+        "best = lambda fn: turns.pop(0)",
+        "on the CPU, too, queuing is twice as fast as waiting",
+    ),
+    Negation(
+        "pytorch",
+        "auto-parallelism",
+        "processes_2",
+        "import types\n"
+        "size, num_ops, both = {'cuda': 9, 'cpu': 9}, 9, types.SimpleNamespace(median=1.0)\n"
+        "timed_products = None\n"
+        "d2l.torchrun = lambda *_, **__: [(0.0, 1.0), (1.0, 2.0)]",
+        "two processes take turns",
+    ),
+    Negation(
+        "pytorch",
+        "auto-parallelism",
+        "processes_2",
+        "import types\n"
+        "size, num_ops, both = {'cuda': 9, 'cpu': 9}, 9, types.SimpleNamespace(median=1.0)\n"
+        "timed_products = None\n"
+        "d2l.torchrun = lambda *_, **__: [(0.0, 2.0), (0.0, 2.0)]",
+        "two processes, begun together, take twice as long as one",
+        weak="spans that begin at one barrier overlap however slow they are",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "front-end-pytorch_3",
+        "import types\n"
+        "devices, small, on, step_time = [0, 1], 2, lambda *_: None, lambda *_, **__: 1e-3\n"
+        "record = lambda step: types.SimpleNamespace(lanes={'cpu/0': [0] * 10})",
+        "two devices take as many calls as one",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "bound_2",
+        "on_gpu, ks, bs = False, (1, 2), (16, 64, 256)\n"
+        "seconds = {(k, b): 1e-6 * (k * b) ** 2 for k in ks for b in bs}",
+        "the time of a step is no sum of a part per device and a part per image",
+        weak="only the sign of beta is asserted",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "torch-first_1",
+        "times = {'eager': 1e-5, 'compile()': 1e-6}\nfirst = dict(times)",
+        "the first call takes no longer than the others",
+    ),
+)
+
+
+def described(negation: Negation):
+    weak = pytest.mark.xfail(reason=negation.weak, strict=True, raises=AssertionError)
+    marks = [weak] if negation.weak else []
+    module = frameworks.load()[negation.framework].module
+    if importlib.util.find_spec(module) is None:
+        marks = [pytest.mark.skip(reason=f"needs {negation.framework}")]
+    name = f"{negation.framework}/{negation.section}/{negation.cell}: {negation.why}"
+    return pytest.param(negation, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("negation", map(described, NEGATIONS))
+def test_a_cell_notices_that_its_lesson_is_false(negation):
+    assert notices(negation), f"{negation.cell} holds although {negation.why}"
