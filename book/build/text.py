@@ -295,7 +295,7 @@ class Chapter:
         except (MystMetadataParsingError, nbformat.ValidationError) as error:
             what = " ".join(str(error).split()[:40])
             raise BuildError(f"{where}: {what}") from None
-        named = parsed.metadata.get("frameworks") or []
+        named = words_of(parsed.metadata, "frameworks", where)
         if not named or set(named) - set(self.frameworks):
             raise BuildError(
                 f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
@@ -310,14 +310,25 @@ class Chapter:
         for lang in langs:
             refuse_missing_title(blocks, lang, where)
         spoken = give_strings(parts, langs, where)
-        names = parsed.metadata.get("names") or []
-        section = Section(path, blocks, langs, list(named), list(names), self, spoken=spoken)
+        names = words_of(parsed.metadata, "names", where)
+        section = Section(path, blocks, langs, named, names, self, spoken=spoken)
         section.draft = parsed.metadata.get("draft", False)
         if not isinstance(section.draft, bool):
             raise BuildError(f"{where}: the front matter may say `draft: true` or `draft: false`")
         if section.draft:
             leave_out_untranslated(section)
         return section
+
+
+def words_of(front_matter, key: str, where: Path) -> list[str]:
+    """Return what the front matter lists under a key; nothing if it is not there."""
+    found = front_matter.get(key) or []
+    if not (isinstance(found, list) and all(isinstance(word, str) for word in found)):
+        raise BuildError(
+            f"{where}: the front matter has `{key}: {found}`, which must be a list of words, "
+            f"`{key}: [one, another]`"
+        )
+    return list(found)
 
 
 def read_block(cell, line: int, where: Path) -> Block | Strings:
@@ -333,6 +344,9 @@ def read_block(cell, line: int, where: Path) -> Block | Strings:
     if not all(isinstance(value, str) for key, value in cell.metadata.items() if key != "tags"):
         strings = ", ".join(sorted(keys - {"tags"}))
         raise BuildError(f"{where}:{line}: {strings} are strings")
+    lang = cell.metadata.get("lang", "en")
+    if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", lang):  # It names a folder
+        raise BuildError(f"{where}:{line}: lang is a language's code, such as zh, not {lang!r}")
     if not cell.source.strip():
         raise BuildError(f"{where}:{line}: an empty cell")
     block = Block(cell.source, line, **cell.metadata)
