@@ -1,14 +1,22 @@
 # make alone says what there is.
 PYTHON    ?= python3
-LANGUAGE  ?= en
 
 # A row of d2l_local/frameworks.ini, the one list of frameworks.
 FRAMEWORKS := $(shell $(PYTHON) -m d2l_local.frameworks)
 FRAMEWORK  ?= $(firstword $(FRAMEWORKS))
 fact = $(shell $(PYTHON) -m d2l_local.frameworks $(1) $(2))
+ifeq ($(FRAMEWORKS),)
+$(error make needs Python 3, and $(PYTHON) does not run here; name another: make PYTHON=/path/to/python3)
+endif
 ifeq ($(filter $(FRAMEWORK),$(FRAMEWORKS)),)
 $(error there is no framework $(FRAMEWORK); there is: $(FRAMEWORKS))
 endif
+
+# LANGUAGE is gettext's variable as well, which Ubuntu sets to the like of zh_CN:zh:en_US. What
+# nobody typed need not be a language of the book.
+LANGUAGES := $(notdir $(patsubst %/,%,$(wildcard chapters/$(FRAMEWORK)/*/)))
+ASKED     := $(foreach part,$(subst :, ,$(LANGUAGE)),$(part) $(firstword $(subst _, ,$(part))))
+EDITION    = $(or $(firstword $(filter $(LANGUAGES),$(ASKED))),$(if $(filter command,$(origin LANGUAGE)),$(error there is no language $(LANGUAGE); there is: $(LANGUAGES)),en))
 
 VENV   := $(call fact,$(FRAMEWORK),venv)
 PY     := $(VENV)/bin/python
@@ -45,14 +53,35 @@ help:  ## Show this list
 
 setup: $(READY)  ## Make .venv and install everything into it, once
 
+# An environment that set-up was killed in, or whose Python was removed since, is made anew.
+is_venv = $(1)/bin/python -c 'import sys; sys.exit(sys.prefix == sys.base_prefix)' 2>/dev/null
+new_venv = $(call is_venv,$(1)) || { test ! -e $(1) || echo "make: $(1) has no Python that works; it is made anew"; rm -rf $(1) && $(UV) venv --quiet --python '$(2)' $(1); }
+.PHONY: gone
+gone = $(shell test ! -e $(1) || test -x $(dir $(1))bin/python || echo gone)
+
+# One make at a time sets up; another waits, and then finds everything made.
+ifndef ALONE
+FLOCK := $(shell command -v flock)
+$(READY): $(LOCK) $(UNLOCKED) pyproject.toml $(call gone,$(READY))
+.venv-web/ready: requirements/web.txt $(call gone,.venv-web/ready)
+$(sort $(READY) .venv-web/ready):
+	@$(if $(FLOCK),$(FLOCK) -n Makefile true || echo "make: waits for another make that sets up")
+	@$(if $(FLOCK),$(FLOCK) Makefile) $(MAKE) --no-print-directory ALONE=yes $@
+else
 # The virtual environment is made with a Python that the framework runs on. The lock's hashes are
 # checked.
-$(READY): $(LOCK) $(UNLOCKED) pyproject.toml | $(UV)
-	test -x $(PY) || $(UV) venv --quiet --python '$(PYTHONS)' $(VENV)
+$(READY): $(LOCK) $(UNLOCKED) pyproject.toml $(call gone,$(READY)) | $(UV)
+	$(call new_venv,$(VENV),$(PYTHONS))
 	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(PY) $(LOCK)
 	$(if $(UNLOCKED),$(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement $(UNLOCKED))
 	$(UV) pip install --quiet --no-deps --no-build-isolation --offline --python $(PY) --editable .
 	touch $@
+
+.venv-web/ready: requirements/web.txt $(call gone,.venv-web/ready) | $(UV)
+	$(call new_venv,.venv-web,>=3.11)
+	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(WEB_PY) $<
+	touch $@
+endif
 
 .uv/bin/uv:
 	$(PYTHON) -m venv .uv || { echo "make: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
@@ -83,7 +112,7 @@ test-colab: $(READY)  ## Set up Colab in a Python like its own and run every not
 	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
-	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(LANGUAGE)
+	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)
 
 notebooks: $(READY)  ## Build the notebooks from chapters/text and execute what changed
 	$(PY) -m book.build build $(CHOICE)
@@ -100,11 +129,6 @@ bench: $(READY)  ## Measure the figures that the chapter promises
 WEB_PY := .venv-web/bin/python
 
 setup-web: .venv-web/ready book/web/node_modules/ready  ## Install what the web book needs, once
-
-.venv-web/ready: requirements/web.txt | $(UV)
-	test -x $(WEB_PY) || $(UV) venv --quiet --python '>=3.11' .venv-web
-	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(WEB_PY) $<
-	touch $@
 
 book/web/node_modules/ready: book/web/package-lock.json
 	npm ci --prefix book/web --no-audit --no-fund --loglevel error || { echo "make: the web book takes its JavaScript from npm; on Debian and Ubuntu: apt-get install npm"; exit 1; }
