@@ -1,8 +1,8 @@
 # The chapter and all that it needs, on CPU cores. JupyterLab prints the address to open:
 #
 #   docker build -t d2l-local .
-#   docker run --rm -p 8888:8888 d2l-local
-FROM debian:12-slim
+#   docker run --rm -p 127.0.0.1:8888:8888 d2l-local
+FROM debian:12-slim@sha256:60eac759739651111db372c07be67863818726f754804b8707c90979bda511df
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         ca-certificates dataset-fashion-mnist fonts-noto-cjk make python3-venv \

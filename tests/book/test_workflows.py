@@ -31,6 +31,29 @@ def test_workflows_follow_githubs_schema(workflow):
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit(workflow):
+    """A tag can be moved to other code; dependabot renews the commit and the version beside it."""
+    used = re.findall(r"uses: *(.+)", workflow.read_text())
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+def test_one_commit_stands_for_a_version_everywhere():
+    used = {u for path in WORKFLOWS for u in re.findall(r"uses: *(.+)", path.read_text())}
+    assert len(used) == len({action.partition("@")[0] for action in used})
+
+
+def test_the_container_s_base_is_pinned_and_nobody_else_reaches_it():
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    bases = re.findall(r"^FROM (.+)", dockerfile, re.MULTILINE)
+    assert bases and all(re.search(r"@sha256:[0-9a-f]{64}( AS \w+)?$", base) for base in bases)
+    for file in (ROOT / "Dockerfile", *ROOT.glob("README*.md")):
+        ports = re.findall(r"docker run .*-p (\S+)", file.read_text("utf-8"))
+        assert ports == ["127.0.0.1:8888:8888"], file  # Else any host of the network may ask
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_make_targets_of_the_workflows_exist(workflow):
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)", workflow.read_text())) <= targets
