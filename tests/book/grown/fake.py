@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from d2l_local import face
-from d2l_local.arguments import index_of_device, positive_integer
+from d2l_local.arguments import index_of_device, number_of_devices
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import timeline
 from d2l_local.processes import in_new_process  # noqa: F401
@@ -20,7 +20,7 @@ def num_gpus() -> int:
 
 
 def devices(n: int = 2) -> list[str]:
-    return [f"fake({i})" for i in range(positive_integer("the number of devices", n))]
+    return [f"fake({i})" for i in range(number_of_devices(n))]
 
 
 def try_gpu(i: int = 0) -> str:
