@@ -211,11 +211,11 @@ def needs_what_gpus_left(cells) -> list[str]:
     """Cells that read what only a cell for GPUs sets: elsewhere that one is skipped."""
     problems, everywhere, with_gpus = [], set(), set()
     for cell in cells:
-        written, read = names_in(cell.source)
+        written, needed = names_in(cell.source)
         if gpus_needed(cell):
             with_gpus |= written
             continue
-        for name in sorted((read & with_gpus) - everywhere - written):
+        for name in sorted((needed & with_gpus) - everywhere - written):
             problems.append(f"cell {cell.id}: only a cell that needs GPUs sets {name}")
         everywhere |= written
     return problems
@@ -239,12 +239,12 @@ def outputs(cell) -> list[str]:
     return problems
 
 
-def stale(notebook) -> list[str]:
+def stale(committed) -> list[str]:
     """Cells whose output only GPUs can make, and none made it of the code as it is now."""
-    problems, codes = [], hashes(notebook)
-    for cell in notebook.cells:
+    problems, codes = [], hashes(committed)
+    for cell in committed.cells:
         if cell.cell_type == "code" and gpus_needed(cell):
-            why = without_gpus(notebook, cell)
+            why = without_gpus(committed, cell)
             if not why and code_of(cell) != codes[cell.id]:
                 why = "what made its output has changed"
             if why:

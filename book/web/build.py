@@ -53,8 +53,6 @@ ICONS = {
     *("angle-left", "angle-right", "arrow-up", "bars", "circle-half-stroke", "list"),
     *("magnifying-glass", "moon", "sun"),
 }
-
-
 # A file of the site that says that it is one, so that the next may replace it.
 MARK = ".made-by-book-web"
 
@@ -224,26 +222,26 @@ def place_links(book: Book, source: str, framework: str, lang: str) -> str:
     return LINK.sub(place, source)
 
 
-def standalone(book: Book, framework: str, lang: str, name: str, notebook) -> str:
+def standalone(book: Book, framework: str, lang: str, notebook) -> str:
     """Return the notebook as a reader downloads it: images inside, links to the repository."""
     notebook = nbformat.from_dict(json.loads(json.dumps(notebook)))
     folder = book.folder(framework, lang)
+
+    def attached(found):
+        return f"{found[1]}attachment:{Path(found[2]).name}{found[3]}"
+
+    def absolute(found):
+        path = book.target(framework, lang, found[2]).as_posix()
+        return f"{found[1]}{book.repository}/blob/main/{path}{found[3]}"
+
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            for found in list(IMAGE.finditer(cell.source)):
+            for found in IMAGE.finditer(cell.source):
                 image = book.image(folder, found[2])
                 kind = mimetypes.guess_type(image.name)[0]
                 data = base64.b64encode(image.read_bytes()).decode()
                 cell.setdefault("attachments", {})[image.name] = {kind: data}
-            cell.source = IMAGE.sub(
-                lambda m: f"{m[1]}attachment:{Path(m[2]).name}{m[3]}", cell.source
-            )
-
-            def absolute(found):
-                path = book.target(framework, lang, found[2]).as_posix()
-                return f"{found[1]}{book.repository}/blob/main/{path}{found[3]}"
-
-            cell.source = LINK.sub(absolute, cell.source)
+            cell.source = LINK.sub(absolute, IMAGE.sub(attached, cell.source))
     return nbformat.writes(notebook)
 
 
@@ -323,27 +321,10 @@ def contents(sections: dict, *options: str) -> str:
 def write_sources(book: Book, lang: str, source: Path) -> None:
     """Write what Sphinx reads to make the site of one language."""
     sections = book.sections[lang]
-    pages: dict[str, dict] = {}
-    for name, notebooks in sections.items():
-        for framework, notebook in notebooks.items():
-            target = source / "_extra/notebooks" / framework / f"{name}.ipynb"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(standalone(book, framework, lang, name, notebook), "utf-8")
-            folder = book.folder(framework, lang)
-            for cell in notebook.cells:
-                if cell.cell_type == "markdown":
-                    cell.source = take_images(book, cell.source, folder, source / "img")
-                    cell.source = place_links(book, cell.source, framework, lang)
-        made = merged_page(notebooks, head(book, lang, name, notebooks), book.labels[lang]["folds"])
-        timelines(made)
-        if name == "index":
-            made.cells.append(nbformat.v4.new_markdown_cell(contents(sections, ":hidden:")))
-        nbformat.write(made, source / f"{name}.ipynb")
-        pages[name] = {
-            "frameworks": list(notebooks),
-            "languages": book.translations(name),
-            "timelines": "application/json" in nbformat.writes(made),
-        }
+    pages = {
+        name: write_page(book, lang, name, notebooks, source)
+        for name, notebooks in sections.items()
+    }
     if "index" not in sections:
         text = f'+++ {{"id": "title"}}\n# {book.title(lang)}\n\n{contents(sections)}\n'
         (source / "index.md").write_text(text, "utf-8")
@@ -364,6 +345,30 @@ def write_sources(book: Book, lang: str, source: Path) -> None:
         "pages": pages,
     }
     (source / "book.json").write_text(json.dumps(facts, ensure_ascii=False), "utf-8")
+
+
+def write_page(book: Book, lang: str, name: str, notebooks: dict, source: Path) -> dict:
+    """Write the page of a section, its notebooks and images; return what is said of the page."""
+    for framework, notebook in notebooks.items():
+        target = source / "_extra/notebooks" / framework / f"{name}.ipynb"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(standalone(book, framework, lang, notebook), "utf-8")
+        folder = book.folder(framework, lang)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = take_images(book, cell.source, folder, source / "img")
+                cell.source = place_links(book, cell.source, framework, lang)
+    made = merged_page(notebooks, head(book, lang, name, notebooks), book.labels[lang]["folds"])
+    timelines(made)
+    if name == "index":
+        hidden = contents(book.sections[lang], ":hidden:")
+        made.cells.append(nbformat.v4.new_markdown_cell(hidden))
+    nbformat.write(made, source / f"{name}.ipynb")
+    return {
+        "frameworks": list(notebooks),
+        "languages": book.translations(name),
+        "timelines": "application/json" in nbformat.writes(made),
+    }
 
 
 def write_vendor(target: Path) -> None:
