@@ -46,12 +46,12 @@ def examine(seconds: float = SECONDS) -> dict:
     framework = next(iter(has), frameworks.default())
     with ThreadPoolExecutor() as pool:
         questions = ("nvidia", framework, "data")
-        nvidia, answer, data = pool.map(lambda part: _ask(part, seconds), questions)
+        gpus, runs, data = pool.map(lambda part: _ask(part, seconds), questions)
     facts = {
         "python": {"version": platform.python_version(), "executable": sys.executable},
         "packages": {name: installed.version(name) for name in PACKAGES},
-        "framework": {"name": framework, **answer},
-        "nvidia": nvidia,
+        "framework": {"name": framework, **runs},
+        "nvidia": gpus,
         "cores": host.num_cores(),
         "memory": host.memory(),
         "data": data,
@@ -59,7 +59,7 @@ def examine(seconds: float = SECONDS) -> dict:
     if problem := next(_problems(facts), None):
         verdict, command = problem
     else:
-        verdict = f"{FRAMEWORKS[framework].title} computes on {', '.join(answer['devices'])}"
+        verdict = f"{FRAMEWORKS[framework].title} computes on {', '.join(runs['devices'])}"
         command = installed.read(framework)
     return {**facts, "ready": problem is None, "verdict": verdict, "command": command}
 
@@ -199,17 +199,17 @@ def _builds(row: frameworks.Framework, packages: dict) -> Iterator[str]:
             yield packages[name]
 
 
-def _nvidia_rows(nvidia: dict, framework: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
-    driver, libraries = nvidia["driver"], nvidia["cuda_libraries"]
+def _nvidia_rows(facts: dict, framework: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
+    driver, libraries = facts["driver"], facts["cuda_libraries"]
     if driver:
         version = driver["version"] or "of unknown version"
         yield "driver", f"NVIDIA {version}, for CUDA {driver['cuda']}"
     else:
         yield "driver", "none"
-    for gpu in nvidia["gpus"]:
+    for gpu in facts["gpus"]:
         described = "{name}, compute capability {compute_capability}".format(**gpu)
         yield f"gpu({gpu['index']})", f"{described}: {_use(gpu, framework, gpu_build)}"
-    if not nvidia["gpus"]:
+    if not facts["gpus"]:
         yield "GPUs", "none"
     if not gpu_build:
         if framework["name"] == "mxnet":

@@ -44,10 +44,10 @@ def opened(url: str, scheme: str, pause: float) -> requests.Response:
     raise requests.TooManyRedirects
 
 
-def fail(why: str) -> None:
+def fail(reason: str) -> None:
     """End this process at once, whatever its threads wait for."""
     try:
-        print(why, file=sys.stderr, flush=True)
+        print(reason, file=sys.stderr, flush=True)
     finally:  # If nobody reads it, too
         os._exit(1)
 

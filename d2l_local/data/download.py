@@ -42,31 +42,31 @@ def mirrors() -> list[str]:
 
 def fetch(
     name: str,
-    mirrors: list[str],
+    addresses: list[str],
     largest: int,
     check: Callable[[bytes], _Checked],
     deadline: float,
 ) -> _Checked:
     """Return what ``check`` makes of the first mirror's file that it does not refuse.
 
-    ``check`` raises ValueError for bytes, at most ``largest``, that are not the file. Mirrors that
-    fail are removed from the list. Raises `UnavailableError` if none is left, which is so at the
-    ``deadline``, a time of `time.monotonic`.
+    ``check`` raises ValueError for bytes, at most ``largest``, that are not the file. The
+    addresses of mirrors that fail are removed from the list. Raises `UnavailableError` if none is
+    left, which is so at the ``deadline``, a time of `time.monotonic`.
     """
     # A notebook may load its data ten times, which would cost a firewalled reader minutes.
-    start, asked = time.monotonic(), tuple(mirrors)
+    start, asked = time.monotonic(), tuple(addresses)
     until, reason = _failed.get(asked, (start, ""))
     if start < until:
         raise UnavailableError(reason)
     failures = {}
-    while mirrors:
-        seconds = max(0.0, deadline - time.monotonic()) / len(mirrors)
+    while addresses:
+        seconds = max(0.0, deadline - time.monotonic()) / len(addresses)
         try:
-            return check(_get(mirrors[0] + name, largest, seconds))
+            return check(_get(addresses[0] + name, largest, seconds))
         except UnavailableError as error:
-            failures[mirrors.pop(0)] = str(error)
+            failures[addresses.pop(0)] = str(error)
         except ValueError:
-            failures[mirrors.pop(0)] = "not the file, as if truncated or a proxy's HTML page"
+            failures[addresses.pop(0)] = "not the file, as if truncated or a proxy's HTML page"
     reasons = [f"{_host(mirror)}: {why}" for mirror, why in failures.items()]
     if len(set(failures.values())) == 1:
         reasons = list(failures.values())[:1]

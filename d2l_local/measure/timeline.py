@@ -117,7 +117,7 @@ class Timeline:
         ax.invert_yaxis()
         ax.set_xlabel(label("time (ms)" if self.lanes else "nothing was recorded"))
         ax.spines[["top", "right"]].set_visible(False)
-        handles = {label: bar for bar, label in zip(*ax.get_legend_handles_labels())}
+        handles = {name: bar for bar, name in zip(*ax.get_legend_handles_labels())}
         if handles:
             ax.legend(
                 handles.values(), handles, ncol=2, frameon=False,
