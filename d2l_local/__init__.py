@@ -1,6 +1,15 @@
-"""The helper package of the chapter: ``from d2l_local import mxnet as d2l``.
+"""The helper package of the chapter: ``from d2l_local import mxnet as d2l``, or ``torch``.
 
-``d2l_local.mxnet`` stands in for ``d2l.mxnet``; everything else is a module that it is made of.
+Its floors from the ground up; a module imports from its own room and from the floors below:
+
+- `arguments`, `frameworks`, `language`: what arguments, frameworks and languages there may be;
+- `machine`, `processes`: what this machine has, and what runs on it;
+- `measure`, `data`: times and timelines, and Fashion-MNIST, for any framework;
+- `prepare`: what makes MXNet importable and fast;
+- `face`, `exercise`: what all frameworks share of the names that a notebook calls;
+- `mxnet`, `torch`: the faces, which stand in for ``d2l.mxnet`` and ``d2l.torch``;
+- `preflight`, `colab`, `drafts`: doors for a reader in trouble, in Colab, or with an older edition.
+
 Importing the package itself loads nothing.
 """
 

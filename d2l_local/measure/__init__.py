@@ -1,1 +1,1 @@
-"""Times, timelines and their pictures: knows no framework."""
+"""Times, timelines and their pictures, whatever the framework."""

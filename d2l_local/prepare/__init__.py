@@ -1,1 +1,1 @@
-"""Makes MXNet 1.9.1 importable and fast: imports no d2l."""
+"""Makes MXNet 1.9.1 importable and fast: knows the machine, and imports no d2l."""
