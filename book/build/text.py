@@ -55,7 +55,7 @@ SETUP = """\
 import sys
 
 if "google.colab" in sys.modules:  # {comment}
-    !{{sys.executable}} -m pip install -q --no-deps git+{repository}
+    !{{sys.executable}} -m pip install -q --no-deps git+{source}
     from d2l_local import colab  # {failed}
 
     colab.set_up("{framework}")
@@ -182,7 +182,7 @@ class Section:
             comment=word("setup", "Does nothing outside Colab"),
             failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
             framework=framework,
-            repository=self.chapter.repository,
+            source=self.chapter.source,
         )
         if lang in self.spoken:
             setup = SPEAK.format(lang=lang) + setup
@@ -272,6 +272,13 @@ class Chapter:
         if not found:
             raise BuildError(f"{root}/pyproject.toml: no Repository under [project.urls]")
         self.repository = found[1]
+        version = re.search(r'^version\s*=\s*"(.+?)"', project, re.MULTILINE)
+        self.tag = f"@v{version[1]}" if version else ""
+
+    @property
+    def source(self) -> str:
+        """Return what Colab installs the package from: the release, not what came after it."""
+        return self.repository + self.tag
 
     def index(self, lang: str) -> int:
         """Return the place of a language in the table of languages."""

@@ -50,7 +50,9 @@ def test_the_set_up_cell_comes_first_and_knows_framework_and_address(framework):
         cell = code_cells(notebook)[0]
         assert cell.id == "setup"
         assert cell.source.endswith(f'colab.set_up("{framework}")')
-        assert f" git+{CHAPTER.repository}\n" in cell.source
+        # A release, which stays what it was when it was tried.
+        version = re.search('^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
+        assert f" git+{CHAPTER.repository}@v{version}\n" in cell.source
 
 
 def test_no_link_to_colab_from_where_it_cannot_open_notebooks():
@@ -58,7 +60,7 @@ def test_no_link_to_colab_from_where_it_cannot_open_notebooks():
     elsewhere.repository = "https://codeberg.org/someone/somewhere"
     notebook = elsewhere.sections(["index"])[0].notebook("mxnet", "en")
     assert "Colab" not in notebook.cells[0].source
-    assert "git+https://codeberg.org/someone/somewhere\n" in notebook.cells[1].source
+    assert "git+https://codeberg.org/someone/somewhere@v" in notebook.cells[1].source
 
 
 def test_outside_colab_the_cell_does_nothing():
