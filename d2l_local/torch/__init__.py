@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 import types
+import warnings
 
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
@@ -23,6 +24,10 @@ except ModuleNotFoundError as error:
         raise
     reason = f"PyTorch is not installed in this Python, {sys.executable}"
     raise installed.LoadError(reason, installed.set_up("pytorch")) from error
+
+
+# Backpropagation has a thread for each GPU, and the first product of each thread says so.
+warnings.filterwarnings("ignore", message="Attempting to run cuBLAS, but there was no current CUDA")
 
 
 def _import_d2l() -> types.ModuleType:
