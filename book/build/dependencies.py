@@ -21,7 +21,7 @@ import symtable
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from book.build.notebook import as_python, code_key
+from book.build.notebook import as_python, code_key, scopes
 
 # Who names one of these, or runs a magic or a shell line, may read and set anything.
 ANYTHING = {"get_ipython", "exec", "eval", "globals", "locals", "vars"}
@@ -46,7 +46,7 @@ def names_of(source: str) -> Names:
     """Return the names of a cell; one that Python cannot parse may name anything."""
     try:
         code = as_python(source)
-        tree, table = ast.parse(code), symtable.symtable(code, "cell", "exec")
+        tree, table = ast.parse(code), scopes(code)
     except SyntaxError:
         return Names(anything=True)
     names, called = Names(), Names()
@@ -69,8 +69,7 @@ def names_of(source: str) -> Names:
 
 def _globals(table: symtable.SymbolTable, inside: bool = False):
     """Yield the notebook's names in a table, and whether they stand inside of a function."""
-    comprehension = table.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
-    inside = inside or (table.get_type() == "function" and not comprehension)
+    inside = inside or (table.get_type() == "function" and table.get_name() != "genexpr")
     for symbol in table.get_symbols():
         if table.get_type() == "module" or symbol.is_global():
             yield symbol, inside

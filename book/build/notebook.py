@@ -65,19 +65,42 @@ def as_python(source: str) -> str:
     return TransformerManager().transform_cell(source)
 
 
+class _Generators(ast.NodeTransformer):
+    """Make generator expressions of the comprehensions."""
+
+    def visit_ListComp(self, node):
+        self.generic_visit(node)
+        return ast.GeneratorExp(node.elt, node.generators)
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node):
+        self.generic_visit(node)
+        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+
+
+def scopes(code: str) -> symtable.SymbolTable:
+    """Return the table of a program's names, the same on all Pythons.
+
+    From Python 3.12 on, the variables of a comprehension are listed among those around it; those
+    of a generator expression never are.
+    """
+    tree = ast.fix_missing_locations(_Generators().visit(ast.parse(code)))
+    return symtable.symtable(ast.unparse(tree), "cell", "exec")
+
+
 def names_in(source: str) -> tuple[set[str], set[str]]:
     """The variables of the notebook that a cell sets, and those that it reads at once.
 
     What its functions read counts for nothing here, since who calls them is another question.
     """
-    tables = [symtable.symtable(as_python(source), "cell", "exec")]
+    tables = [scopes(as_python(source))]
     written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
     read = set()
     while tables:
         table = tables.pop()
         at_top = table.get_type() == "module"
-        comprehensions = ("listcomp", "setcomp", "dictcomp", "genexpr")
-        tables += [child for child in table.get_children() if child.get_name() in comprehensions]
+        tables += [child for child in table.get_children() if child.get_name() == "genexpr"]
         read |= {
             symbol.get_name()
             for symbol in table.get_symbols()
