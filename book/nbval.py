@@ -2,14 +2,20 @@
 
 Those that need GPUs are skipped without them. Those that measure have a second try: another program
 that took the cores for a moment is no mistake of the notebook's. Each retry is reported.
+
+Of a notebook in several languages the first is tested whole. Of the others only those cells are
+executed that do something else, such as to print other words, and those that these depend on.
+`make check` sees that the notebooks differ in nothing else.
 """
 
 import functools
 import shutil
 import subprocess
 import warnings
+from pathlib import Path
 
-from book.build.notebook import gpus_needed
+from book.build.dependencies import dependencies
+from book.build.notebook import code_cells, code_key, gpus_needed, read_notebook
 
 import pytest
 
@@ -22,7 +28,35 @@ def gpus_here() -> int:
     return len(done.stdout.splitlines()) if done.returncode == 0 else 0
 
 
-def pytest_collection_modifyitems(items):
+@functools.cache
+def differing(path: Path, first: Path) -> set[str]:
+    """The ids of the cells that do not do what the first notebook's do, and of what they depend on.
+
+    The set-up, which names the language, differs always and counts for nothing by itself.
+    """
+    cells = [cell for cell in code_cells(read_notebook(path)) if cell.id != "setup"]
+    same = {cell.id: code_key(cell.source) for cell in code_cells(read_notebook(first))}
+    other = [i for i, cell in enumerate(cells) if code_key(cell.source) != same.get(cell.id)]
+    needed = dependencies([cell.source for cell in cells])
+    chosen = {j for i in other for j in (i, *needed[i])}
+    return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
+
+
+def tested_already(items) -> list:
+    """Return the items whose cells do the same as those of another language, which come before."""
+    found, first = [], {}
+    for item in items:
+        if hasattr(item, "cell"):
+            path = first.setdefault((item.path.parents[1], item.path.name), item.path)
+            if path != item.path and item.cell.id not in differing(item.path, path):
+                found.append(item)
+    return found
+
+
+def pytest_collection_modifyitems(config, items):
+    if again := tested_already(items):
+        config.hook.pytest_deselected(items=again)
+        items[:] = [item for item in items if item not in again]
     for item in items:
         needed = gpus_needed(item.cell) if hasattr(item, "cell") else 0
         if needed > gpus_here():

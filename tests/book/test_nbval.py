@@ -173,10 +173,15 @@ def in_this_house(folder, cells):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     nbformat.write(notebook, folder / "notebook.ipynb")
+    return in_pytest(folder, "-q", "-ra", folder / "notebook.ipynb")
+
+
+def in_pytest(folder, *options):
+    """Test notebooks in a folder; return what pytest says."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--nbval"]
+    command += ["-p", "book.nbval", "--rootdir", folder, *options]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-ra", "-p", "no:cacheprovider", "--nbval"]
-        + ["-p", "book.nbval"]
-        + ["--rootdir", str(folder), str(folder / "notebook.ipynb")],
+        [*map(str, command)],
         capture_output=True,
         text=True,
         timeout=150,
@@ -211,3 +216,34 @@ def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcom
     said = in_this_house(tmp_path, [first, code_cell(f"tries += 1\n{source}", "2\n", *tags)])
     assert outcome in said
     assert ("failed once and is tried again" in said) == ("warning" in outcome)
+
+
+def test_of_a_translation_only_what_differs_is_executed(tmp_path):
+    """And what that depends on: an undefined name would fail."""
+    words = {"en": "seven", "zh": "\u4e03"}
+    for language, word in words.items():
+        (folder := tmp_path / "chapters" / language).mkdir(parents=True)
+        sources = {
+            "setup": f"import os; os.environ['D2L_LANGUAGE'] = {language!r}",
+            "value": "value = 7  # A comment: " + word,
+            "alone": "other = 8",
+            "wrong": "assert other == 9",
+            "said": f"print({word!r}, value)",
+        }
+        cells = [
+            nbformat.v4.new_code_cell(
+                source, id=name, execution_count=1, metadata={"tags": ["nbval-ignore-output"]}
+            )
+            for name, source in sources.items()
+        ]
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+        nbformat.write(notebook, folder / "section.ipynb")
+        again = nbformat.v4.new_notebook(cells=cells[:3], metadata={"kernelspec": kernel})
+        nbformat.write(again, folder / "unchanged.ipynb")
+    shown = in_pytest(tmp_path, "-v", tmp_path / "chapters")
+    ran = re.findall(r"chapters/(\w+)/(\w+)\W+ipynb::Cell (\d) (PASSED|FAILED)", shown)
+    whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(5)]
+    whole += [("en", "unchanged", str(i), "PASSED") for i in range(3)]
+    assert ran == [*whole, *(("zh", "section", i, "PASSED") for i in "014")], shown
+    assert "5 deselected" in shown
