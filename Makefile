@@ -149,6 +149,7 @@ test-web: setup-web  ## Test the web book in Chromium, which is installed if the
 lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(PY) -m mypy
 	$(PY) -m book.build format
 
 compile_lock = $(UV) pip compile --quiet --upgrade --universal --python-version $(1) --generate-hashes --no-emit-index-url --no-emit-find-links
