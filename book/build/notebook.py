@@ -72,7 +72,7 @@ class _Generators(ast.NodeTransformer):
         self.generic_visit(node)
         return ast.GeneratorExp(node.elt, node.generators)
 
-    visit_SetComp = visit_ListComp
+    visit_SetComp = visit_ListComp  # noqa: N815  The name that ast looks for
 
     def visit_DictComp(self, node):
         self.generic_visit(node)

@@ -44,11 +44,15 @@ def copy(tmp_path):
 
 
 def start(folder, *arguments, **environment):
+    # As from a shell, also where make itself has started the tests.
+    outer = {
+        key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))
+    }
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return subprocess.Popen(
         ["make", f"PYTHON={sys.executable}", *arguments],
         cwd=folder,
-        env={**os.environ, "PATH": path, **environment},
+        env={**outer, "PATH": path, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
