@@ -8,11 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+import small_data
 from helpers import python
 
 torch = pytest.importorskip("torch")
 
-from d2l_local import data
 from d2l_local import torch as d2l
 
 GPUS = torch.cuda.device_count()
@@ -206,8 +206,8 @@ def test_timeline_records_once_at_a_time_and_again_after_an_error():
 # ---- Data ----------------------------------------------------------------------------------------
 
 
-def test_minibatches(monkeypatch):
-    monkeypatch.setattr(data, "load_dataset", lambda: data.digits("a test wants no network"))
+def test_minibatches(tmp_path, monkeypatch):
+    monkeypatch.setenv("D2L_DATA", str(small_data.write(tmp_path, 100, 40)))
     train, test = d2l.load_data_fashion_mnist(32, train_size=100, test_size=40)
     X, y = next(iter(train))
     assert (X.shape, X.dtype, y.shape, y.dtype) == (
