@@ -5,7 +5,8 @@ A face is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
@@ -70,6 +71,20 @@ class Face(Protocol):
         """Time ``fn()`` up to the moment of idle devices. ValueError unless ``repeats`` >= 1."""
 
     @staticmethod
+    def compare(
+        functions: Mapping[str, Callable[[], object]], repeats: int = 5
+    ) -> dict[str, timing.Measurement]:
+        """Time several functions in turns, so that their times can be compared."""
+
+    @staticmethod
+    def own_core() -> contextlib.AbstractContextManager[None]:
+        """Keep this thread on a core of its own inside a ``with`` block."""
+
+    @staticmethod
+    def law(section: str, measured: float, /, **parts: float) -> float:
+        """Print a row of the law; return the share of the time that is hidden, from 0 to 1."""
+
+    @staticmethod
     def in_new_process(
         fn: Callable[[], object], seconds: float = 120, **environment: object
     ) -> Any:
@@ -92,6 +107,7 @@ class Shared(NamedTuple):
 
     Benchmark: type[timing.Benchmark]
     measure: Callable[..., timing.Measurement]
+    compare: Callable[..., dict[str, timing.Measurement]]
     has_gpus: Callable[[int], bool]
     load_data_fashion_mnist: Callable[..., tuple[data.ArrayDataLoader, data.ArrayDataLoader]]
 
@@ -114,6 +130,12 @@ def make(
     def measure(fn: Callable[[], object], repeats: int = 5) -> timing.Measurement:
         """Time ``fn()`` ``repeats`` times, warmed up and up to the moment of idle devices."""
         return timing.measure(fn, repeats, synchronize=synchronize)
+
+    def compare(
+        functions: Mapping[str, Callable[[], object]], repeats: int = 5
+    ) -> dict[str, timing.Measurement]:
+        """Time several functions ``repeats`` times each, in turns, as `measure` times one."""
+        return timing.compare(functions, repeats, synchronize=synchronize)
 
     def has_gpus(n: int) -> bool:
         """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
@@ -140,7 +162,7 @@ def make(
             convert=convert,
         )
 
-    return Shared(Benchmark, measure, has_gpus, load_data_fashion_mnist)
+    return Shared(Benchmark, measure, compare, has_gpus, load_data_fashion_mnist)
 
 
 def checked(device: object, product: np.ndarray) -> str:

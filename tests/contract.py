@@ -75,6 +75,20 @@ def keep(d2l) -> None:
     with pytest.raises(ValueError, match="repeats must be a positive integer, not 0"):
         d2l.measure(lambda: None, 0)
 
+    calls.clear()
+    turns = {"a": lambda: calls.append(1), "b": lambda: calls.append(2)}
+    assert list(d2l.compare(turns, 2)) == ["a", "b"] and calls == [1, 2] * 3
+    hidden, row = printed(lambda: d2l.law("here", 3.0, first=2.0, second=2.0))
+    assert hidden == 0.5 and row.splitlines()[1].split() == [
+        "here",
+        "2.0000",
+        "3.0000",
+        "4.0000",
+        "50%",
+    ]
+    with d2l.own_core():
+        pass
+
     def block():
         with d2l.Benchmark("two") as benchmark:
             d2l.synchronize()

@@ -6,6 +6,7 @@ hands over the spans it recorded.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterable
@@ -94,6 +95,15 @@ class Timeline:
         a, b = merge(self._lane(lane_a)), merge(self._lane(lane_b))
         shorter = min(self.busy(lane_a), self.busy(lane_b))
         return common_seconds(a, b) / shorter if shorter else 0.0
+
+    def gaps(self, lane: str) -> list[float]:
+        """Seconds in which the device was idle before each operation but the first.
+
+        0 where an operation began before the one in front of it had ended. KeyError: no such lane.
+        """
+        spans = self._lane(lane)
+        ends = itertools.accumulate((span.end for span in spans), max)
+        return [max(0.0, span.start - end) for span, end in zip(spans[1:], ends)]
 
     def plot(self, ax=None):
         """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.

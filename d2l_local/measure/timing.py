@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from d2l_local.arguments import positive_integer
@@ -49,16 +49,32 @@ def measure(
     ``synchronize`` waits until every device is idle; it is called before the clock starts and
     before it stops. Raises ValueError for fewer than one repeat, and whatever ``fn`` raises.
     """
+    return compare({"": fn}, repeats, synchronize=synchronize)[""]
+
+
+def compare(
+    functions: Mapping[str, Callable[[], object]],
+    repeats: int = 5,
+    *,
+    synchronize: Callable[[], None],
+) -> dict[str, Measurement]:
+    """Time each of several functions ``repeats`` times, one after the other in every round.
+
+    So what disturbs the machine for a while disturbs all of them alike, and their times can be
+    compared. Each is called once untimed before; for the clock and errors see `measure`.
+    """
     positive_integer("repeats", repeats)
-    fn()
-    samples = []
-    for _ in range(repeats):
-        synchronize()
-        start = time.perf_counter()
+    for fn in functions.values():
         fn()
-        synchronize()
-        samples.append(time.perf_counter() - start)
-    return Measurement(tuple(samples))
+    samples: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, fn in functions.items():
+            synchronize()
+            start = time.perf_counter()
+            fn()
+            synchronize()
+            samples[name].append(time.perf_counter() - start)
+    return {name: Measurement(tuple(seconds)) for name, seconds in samples.items()}
 
 
 class Benchmark:

@@ -27,6 +27,8 @@ _d2l.d2l = sys.modules[__name__]
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import face as _face  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
+from d2l_local.law import law  # noqa: E402, F401
+from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
@@ -66,7 +68,8 @@ def _to_mxnet(array):
 
 
 synchronize = mx.nd.waitall
-Benchmark, measure, has_gpus, load_data_fashion_mnist = _face.make(synchronize, num_gpus, _to_mxnet)
+_shared = _face.make(synchronize, num_gpus, _to_mxnet)
+Benchmark, measure, compare, has_gpus, load_data_fashion_mnist = _shared
 
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

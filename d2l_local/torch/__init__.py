@@ -73,6 +73,8 @@ _d2l.d2l = sys.modules[__name__]
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import face as _face  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
+from d2l_local.law import law  # noqa: E402, F401
+from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.processes import in_new_process  # noqa: E402, F401
@@ -95,6 +97,7 @@ def _to_torch(array) -> torch.Tensor:
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-Benchmark, measure, has_gpus, load_data_fashion_mnist = _face.make(synchronize, num_gpus, _to_torch)
+_shared = _face.make(synchronize, num_gpus, _to_torch)
+Benchmark, measure, compare, has_gpus, load_data_fashion_mnist = _shared
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

@@ -141,10 +141,25 @@ def test_overlap_as_counted_second_by_second(seed):
     assert timeline.overlap("cpu/0", "cpu/1") == pytest.approx(common / shorter)
 
 
+@pytest.mark.parametrize(
+    ("spans", "gaps"),
+    [
+        ([(0, 2)], []),
+        ([(0, 1), (3, 5), (5, 6)], [2, 0]),
+        ([(0, 2), (1, 3)], [0]),
+        ([(0, 9), (1, 2), (12, 13)], [0, 3]),  # From the end of the longest one on
+    ],
+)
+def test_gaps_between_operations(spans, gaps):
+    timeline = Timeline({"cpu/0": [("op", start, end) for start, end in spans]})
+    assert timeline.gaps("cpu/0") == pytest.approx(gaps)
+
+
 def test_an_unknown_lane_is_answered_with_the_lanes():
     timeline = recorded(("cpu/0", "dot", 0, 1), ("cpu/1", "dot", 0, 1))
     for ask in (
         lambda: timeline.busy("gpu/0"),
+        lambda: timeline.gaps("gpu/0"),
         lambda: timeline.overlap("cpu/0", "gpu/0"),
         lambda: timeline.overlap("gpu/0", "cpu/0"),
     ):

@@ -7,7 +7,7 @@ import statistics
 import time
 
 from d2l_local.measure import timing
-from d2l_local.measure.timing import Benchmark, Measurement, measure
+from d2l_local.measure.timing import Benchmark, Measurement, compare, measure
 
 import pytest
 
@@ -75,6 +75,29 @@ def test_queued_work_counts_and_the_untimed_call_does_not(clock):
     result = measure(lambda: clock.work(next(seconds)), 3, synchronize=clock.synchronize)
     assert result.samples == pytest.approx((3, 1, 2))
     assert (result.median, result.minimum, result.maximum) == pytest.approx((2, 1, 3))
+
+
+def test_compared_functions_take_turns(clock):
+    seconds = iter([90.0, 80.0, 1.0, 5.0, 2.0, 6.0])  # The first two are not timed
+    order = []
+
+    def work(name):
+        order.append(name)
+        clock.work(next(seconds))
+
+    names = {name: lambda name=name: work(name) for name in ("a", "b")}
+    found = compare(names, 2, synchronize=clock.synchronize)
+    assert order == ["a", "b"] * 3
+    assert found["a"].samples == pytest.approx((1, 2)) and found["b"].samples == pytest.approx(
+        (5, 6)
+    )
+
+
+def test_a_disturbance_hits_compared_functions_alike(clock):
+    rounds = iter([1, 1, 1, 1, 9, 9, 1, 1, 9, 9, 9, 9])  # How slow the machine is at each call
+    both = {name: lambda: clock.work(next(rounds)) for name in ("a", "b")}
+    found = compare(both, 5, synchronize=clock.synchronize)
+    assert found["a"] == found["b"]
 
 
 def test_statistics_of_samples():

@@ -6,6 +6,8 @@ import time
 
 from d2l_local import face
 from d2l_local.arguments import index_of_device, number_of_devices
+from d2l_local.law import law  # noqa: F401
+from d2l_local.machine.cores import own_core  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import timeline
 from d2l_local.processes import in_new_process  # noqa: F401
@@ -67,4 +69,5 @@ def dot(x, y):
     return result
 
 
-Benchmark, measure, has_gpus, load_data_fashion_mnist = face.make(synchronize, num_gpus, np.asarray)
+_shared = face.make(synchronize, num_gpus, np.asarray)
+Benchmark, measure, compare, has_gpus, load_data_fashion_mnist = _shared

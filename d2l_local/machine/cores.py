@@ -1,0 +1,48 @@
+"""Which cores the threads of this process may run on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def own_core() -> Iterator[None]:
+    """Keep the calling thread on a core of its own, and the process's other threads off it.
+
+    An operating system may put a thread that wakes up on the core of the thread that has woken it,
+    even if another core is idle, and then the two take turns. Inside the block they cannot.
+    Afterwards every thread may run where it could before. On a single core, and where the system
+    offers no choice (macOS, Windows), the block runs as it is. A thread that the calling thread
+    starts inside the block shares its core.
+    """
+    before = _cores_of_threads()
+    mine = before.get(threading.get_native_id(), set())
+    if len(mine) > 1:
+        own = {min(mine)}
+        _place({thread: cores - own or cores for thread, cores in before.items()})
+        _place({threading.get_native_id(): own})
+    try:
+        yield
+    finally:
+        if len(mine) > 1:
+            started = _cores_of_threads().keys() - before.keys()
+            _place({**before, **dict.fromkeys(started, mine)})
+
+
+def _cores_of_threads() -> dict[int, set[int]]:
+    """The cores on which each thread may run, by its number; empty where the system won't tell."""
+    cores = {}
+    with contextlib.suppress(OSError, AttributeError):
+        for thread in map(int, os.listdir("/proc/self/task")):
+            with contextlib.suppress(ProcessLookupError):  # It has just ended
+                cores[thread] = os.sched_getaffinity(thread)
+    return cores
+
+
+def _place(cores_of_threads: dict[int, set[int]]) -> None:
+    for thread, cores in cores_of_threads.items():
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(thread, cores)
