@@ -88,7 +88,7 @@ endif
 	.uv/bin/python -m pip install --quiet --require-hashes --requirement requirements/uv.txt
 
 run: $(READY)  ## Execute every notebook in every language; copies go to build/
-	$(PY) -m book.build run $(CHOICE)
+	$(PY) -m book.builder run $(CHOICE)
 
 # Each process loads a framework, so no more than a few; none of these tests compares times.
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
@@ -115,13 +115,13 @@ lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)
 
 notebooks: $(READY)  ## Build the notebooks from chapters/text and execute what changed
-	$(PY) -m book.build build $(CHOICE)
+	$(PY) -m book.builder build $(CHOICE)
 
 check: $(READY)  ## Check text and notebooks without executing anything (RELEASE=1: as a release must be)
-	$(PY) -m book.build check $(if $(RELEASE),--release)
+	$(PY) -m book.builder check $(if $(RELEASE),--release)
 
 stamp: $(READY)  ## Confirm that the translations match, after reading them again
-	$(PY) -m book.build stamp $(addprefix --section ,$(SECTIONS))
+	$(PY) -m book.builder stamp $(addprefix --section ,$(SECTIONS))
 
 bench: $(READY)  ## Measure the figures that the chapter promises
 	$(PY) $(call fact,$(FRAMEWORK),bench)
@@ -150,7 +150,7 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 	$(PY) -m mypy
-	$(PY) -m book.build format
+	$(PY) -m book.builder format
 
 compile_lock = $(UV) pip compile --quiet --upgrade --universal --python-version $(1) --generate-hashes --no-emit-index-url --no-emit-find-links
 

@@ -14,8 +14,8 @@ import subprocess
 import warnings
 from pathlib import Path
 
-from book.build.dependencies import dependencies
-from book.build.notebook import code_cells, code_key, gpus_needed, read_notebook
+from book.builder.dependencies import dependencies
+from book.builder.notebook import code_cells, code_key, gpus_needed, read_notebook
 
 import pytest
 

@@ -589,7 +589,7 @@ def run() -> list[Row]:
         [
             sys.executable,
             "-m",
-            "book.build",
+            "book.builder",
             "run",
             "--framework",
             "mxnet",

@@ -11,7 +11,7 @@ import ast
 from pathlib import Path
 from typing import NamedTuple
 
-from book.build.notebook import as_python, code_cells, read_notebook
+from book.builder.notebook import as_python, code_cells, read_notebook
 
 from helpers import python
 

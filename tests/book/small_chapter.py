@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from book.build.text import Chapter, restamp
+from book.builder.text import Chapter, restamp
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN = """\

@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-from book.build import check, execute, prose
-from book.build.cli import main
-from book.build.language import translate
-from book.build.notebook import code_cells, code_key, dump, read_notebook, write
-from book.build.text import Chapter, digest
+from book.builder import check, execute, prose
+from book.builder.cli import main
+from book.builder.language import translate
+from book.builder.notebook import code_cells, code_key, dump, read_notebook, write
+from book.builder.text import Chapter, digest
 
 import nbformat
 import pytest
@@ -581,7 +581,7 @@ def test_no_process_survives(tmp_path, number):
         "time.sleep(100)"
     )
     chapter = make(tmp_path, slow=cells(source))
-    command = [sys.executable, "-m", "book.build", "build", "--root", str(tmp_path)]
+    command = [sys.executable, "-m", "book.builder", "build", "--root", str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     pids = chapter.root / "build/mxnet/en/pids"
     until(pids.exists)

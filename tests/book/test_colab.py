@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from book.build.notebook import code_cells
-from book.build.text import Chapter
+from book.builder.notebook import code_cells
+from book.builder.text import Chapter
 from d2l_local import colab
 from d2l_local.machine.nvidia import CUDA_FOLDER, CUDA_LIBRARIES, GPU
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def test_notebook_shows_what_is_fetched_and_keeps_nothing_of_it(tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
-    from book.build.execute import execute
+    from book.builder.execute import execute
 
     sent = []
 

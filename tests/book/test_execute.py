@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from book.build.execute import execute
-from book.build.text import BuildError
+from book.builder.execute import execute
+from book.builder.text import BuildError
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook

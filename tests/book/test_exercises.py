@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from book.build import check, proof, units
-from book.build.cli import main
-from book.build.notebook import read_notebook
-from book.build.text import BuildError, Chapter, Section
+from book.builder import check, proof, units
+from book.builder.cli import main
+from book.builder.notebook import read_notebook
+from book.builder.text import BuildError, Chapter, Section
 
 import nbformat
 import pytest

@@ -41,8 +41,8 @@ def grown(tmp_path_factory):
     (root / "requirements/fake.txt").touch()  # Which `make lock` compiles
     table = '{"lines": {"Done": "完了"}}'
     (root / "d2l_local/languages/ja.json").write_text(table, encoding="utf-8")
-    run(root, "-m", "book.build", "stamp")
-    run(root, "-m", "book.build", "build", "--section", "tiny")
+    run(root, "-m", "book.builder", "stamp")
+    run(root, "-m", "book.builder", "build", "--section", "tiny")
     return root
 
 
@@ -72,11 +72,11 @@ def test_it_is_built_in_its_languages_and_checked(grown):
     assert "| [A Tiny Section](chapters/fake/en/tiny.ipynb)" in (grown / "README.md").read_text(
         "utf-8"
     )
-    run(grown, "-m", "book.build", "check")
+    run(grown, "-m", "book.builder", "check")
 
 
 def test_its_notebooks_run_and_pass_as_tests(grown):
-    table = run(grown, "-m", "book.build", "run", "--framework", "fake")
+    table = run(grown, "-m", "book.builder", "run", "--framework", "fake")
     assert len(re.findall(r"^fake/tiny +(?:en|ja) +fake\(0\), fake\(1\).* ok$", table, re.M)) == 2
     options = ["-q", "-p", "no:cacheprovider", "-p", "book.nbval", "--nbval"]
     said = run(grown, "-m", "pytest", *options, "chapters/fake")

@@ -6,11 +6,11 @@ same bytes, and one that was executed again is not.
 
 from __future__ import annotations
 
-from book.build import build, provenance
-from book.build.cli import main
-from book.build.dependencies import dependencies, digests
-from book.build.notebook import code_cells, code_key, read_notebook
-from book.build.text import Chapter, restamp
+from book.builder import build, provenance
+from book.builder.cli import main
+from book.builder.dependencies import dependencies, digests
+from book.builder.notebook import code_cells, code_key, read_notebook
+from book.builder.text import Chapter, restamp
 
 import pytest
 from small_chapter import bilingual, make
@@ -101,10 +101,10 @@ class Book:
 
 
 @pytest.fixture
-def book(tmp_path, monkeypatch, capsys):
-    book = Book(tmp_path, monkeypatch, capsys)
-    book.build()
-    return book
+def small(tmp_path, monkeypatch, capsys):
+    small = Book(tmp_path, monkeypatch, capsys)
+    small.build()
+    return small
 
 
 @pytest.fixture
@@ -121,153 +121,153 @@ STALE = "cell intro_5: stale, needs 2 GPUs"
 # ---- Transitions ---------------------------------------------------------------------------------
 
 
-def test_a_cell_for_cpus_renews_itself_and_keeps_the_others(book):
-    book.machine(gpus=0)
-    book.edit("y = 2", "y = 3")
-    out, new = book.build()
+def test_a_cell_for_cpus_renews_itself_and_keeps_the_others(small):
+    small.machine(gpus=0)
+    small.edit("y = 2", "y = 3")
+    out, new = small.build()
     assert new == {"only"} and "executed, 1 of 6 outputs new" in out and "stale" not in out
-    gpus, runs = book.runs()
+    gpus, runs = small.runs()
     assert gpus == {"gpus": 2, "x": 2, "only": 0, "uses": 2, "cuda": 2} and runs == 2
-    assert book.call("check") == (0, "text, languages and notebooks agree\n")
-    assert book.call("check", "--release")[0] == 0
+    assert small.call("check") == (0, "text, languages and notebooks agree\n")
+    assert small.call("check", "--release")[0] == 0
 
 
-def test_a_cell_renews_its_dependents(book):
-    book.edit("x = [1]", "x = [2]")
-    out, new = book.build()
+def test_a_cell_renews_its_dependents(small):
+    small.edit("x = [1]", "x = [2]")
+    out, new = small.build()
     assert new == {"x", "uses", "cuda"} and "executed, 3 of 6 outputs new" in out
-    assert "[2]" in book.shown()["cuda"] and book.runs()[1] == 1
+    assert "[2]" in small.shown()["cuda"] and small.runs()[1] == 1
 
 
-def test_a_cell_for_gpus_is_stale_where_there_are_none(book):
-    book.machine(gpus=1)
-    old = book.shown()["cuda"]
-    book.edit("x = [1]", "x = [2]")
-    out, new = book.build()
-    assert new == {"x", "uses"} and book.shown()["cuda"] == old
+def test_a_cell_for_gpus_is_stale_where_there_are_none(small):
+    small.machine(gpus=1)
+    old = small.shown()["cuda"]
+    small.edit("x = [1]", "x = [2]")
+    out, new = small.build()
+    assert new == {"x", "uses"} and small.shown()["cuda"] == old
     changed = f"{STALE} (what made its output has changed)"
     assert f"warning: chapters/pytorch/en/small.ipynb: {changed}\n" in out
-    code, out = book.call("check")
+    code, out = small.call("check")
     assert code == 0 and f"warning: chapters/pytorch/zh/small.ipynb: {changed}\n" in out
-    code, out = book.call("check", "--release")
+    code, out = small.call("check", "--release")
     assert code == 1 and f"\nchapters/pytorch/zh/small.ipynb: {changed}\n" in out
     # Nothing else to do here; with GPUs, that cell alone is made anew.
-    assert book.build()[1] == set() and "outputs kept, nothing to write" in book.build()[0]
-    book.machine(gpus=2)
-    assert book.build()[1] == {"cuda"} and "[2]" in book.shown()["cuda"]
-    assert book.call("check", "--release")[0] == 0
+    assert small.build()[1] == set() and "outputs kept, nothing to write" in small.build()[0]
+    small.machine(gpus=2)
+    assert small.build()[1] == {"cuda"} and "[2]" in small.shown()["cuda"]
+    assert small.call("check", "--release")[0] == 0
 
 
-def test_a_stale_cell_for_gpus_holds_again_when_the_change_is_taken_back(book):
-    book.machine(gpus=0)
-    book.edit("x = [1]", "x = [2]")
-    book.build()
-    book.edit("x = [2]", "x = [1]")
-    assert "stale" not in book.build()[0] and book.call("check", "--release")[0] == 0
+def test_a_stale_cell_for_gpus_holds_again_when_the_change_is_taken_back(small):
+    small.machine(gpus=0)
+    small.edit("x = [1]", "x = [2]")
+    small.build()
+    small.edit("x = [2]", "x = [1]")
+    assert "stale" not in small.build()[0] and small.call("check", "--release")[0] == 0
 
 
-def test_a_new_cell_for_gpus_is_skipped_and_then_stale(book):
-    book.machine(gpus=0)
-    book.path().unlink()
-    out, _ = book.build()
-    assert "skipped" in book.shown()["cuda"]
+def test_a_new_cell_for_gpus_is_skipped_and_then_stale(small):
+    small.machine(gpus=0)
+    small.path().unlink()
+    out, _ = small.build()
+    assert "skipped" in small.shown()["cuda"]
     assert f"{STALE} (was executed on 2-core x86-64, 24 GiB)" in out
-    assert book.call("check")[0] == 0 and book.call("check", "--release")[0] == 1
-    book.machine(gpus=4)
-    assert book.build()[1] == {"cuda"} and book.call("check", "--release")[0] == 0
+    assert small.call("check")[0] == 0 and small.call("check", "--release")[0] == 1
+    small.machine(gpus=4)
+    assert small.build()[1] == {"cuda"} and small.call("check", "--release")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [("Words.", "Other words."), ("y = 2", "y = 2  # Two | 二"), ("文字。", "别的文字。")],
 )
-def test_prose_and_comments_execute_nothing(book, no_kernel, old, new):
-    book.edit(old, new)
-    book.stamp()
+def test_prose_and_comments_execute_nothing(small, no_kernel, old, new):
+    small.edit(old, new)
+    small.stamp()
     no_kernel()
-    out, changed = book.build()
+    out, changed = small.build()
     assert changed == set() and "outputs kept, " in out and "nothing to write" not in out
-    assert book.call("check", "--release")[0] == 0
+    assert small.call("check", "--release")[0] == 0
 
 
-def test_cells_that_move_or_come_between_keep_outputs(book, no_kernel):
+def test_cells_that_move_or_come_between_keep_outputs(small, no_kernel):
     only = f"```{{code-cell}}\n{CELLS['only']}\n```\n\n"
-    book.edit(only, "")
-    book.edit('+++ {"lang": "en", "id": "end"}', f'{only}+++ {{"lang": "en", "id": "end"}}')
+    small.edit(only, "")
+    small.edit('+++ {"lang": "en", "id": "end"}', f'{only}+++ {{"lang": "en", "id": "end"}}')
     no_kernel()
-    before = sorted(book.shown().values())
-    book.build()
-    assert sorted(book.shown().values()) == before
-    cells = code_cells(read_notebook(book.path()))
+    before = sorted(small.shown().values())
+    small.build()
+    assert sorted(small.shown().values()) == before
+    cells = code_cells(read_notebook(small.path()))
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5, 6]
 
 
-def test_force_renews_all_and_forgets_runs_that_no_cell_names(book):
-    book.machine(gpus=2, cores=64)
-    out, new = book.build("--force")
+def test_force_renews_all_and_forgets_runs_that_no_cell_names(small):
+    small.machine(gpus=2, cores=64)
+    out, new = small.build("--force")
     assert new == {"x", "only", "uses", "cuda"} and "executed, 6 of 6 outputs new" in out
-    [run] = read_notebook(book.path()).metadata.d2l_local.runs
+    [run] = read_notebook(small.path()).metadata.d2l_local.runs
     assert run.machine.cores == 64
-    book.machine(gpus=0)  # Which cannot replace what GPUs made
-    assert book.build("--force")[1] == {"x", "only", "uses"}
-    assert book.runs() == ({"gpus": 0, "x": 0, "only": 0, "uses": 0, "cuda": 2}, 2)
+    small.machine(gpus=0)  # Which cannot replace what GPUs made
+    assert small.build("--force")[1] == {"x", "only", "uses"}
+    assert small.runs() == ({"gpus": 0, "x": 0, "only": 0, "uses": 0, "cuda": 2}, 2)
 
 
-def test_an_interrupted_or_failed_build_changes_nothing(book):
-    before = book.path().read_bytes()
-    book.edit("y = 2", "y = 1 / 0")
-    code, out = book.call("build")
-    assert code == 1 and "ZeroDivisionError" in out and book.path().read_bytes() == before
-    code, out = book.call("check")
+def test_an_interrupted_or_failed_build_changes_nothing(small):
+    before = small.path().read_bytes()
+    small.edit("y = 2", "y = 1 / 0")
+    code, out = small.call("build")
+    assert code == 1 and "ZeroDivisionError" in out and small.path().read_bytes() == before
+    code, out = small.call("check")
     assert code == 1 and "cell intro_3: what made its output has changed: build it" in out
 
 
-def test_a_preview_needs_no_kernel(book, no_kernel):
-    book.machine(gpus=0)
-    book.edit("x = [1]", "x = [2]")
+def test_a_preview_needs_no_kernel(small, no_kernel):
+    small.machine(gpus=0)
+    small.edit("x = [1]", "x = [2]")
     no_kernel()
-    out, new = book.build("--no-execute")
-    assert new == {"x", "uses"} and book.shown()["x"] == book.shown()["uses"] == ""
+    out, new = small.build("--no-execute")
+    assert new == {"x", "uses"} and small.shown()["x"] == small.shown()["uses"] == ""
     assert "without outputs until they are executed: intro_2, intro_4\n" in out
     assert (
-        book.cells()["x"].execution_count is None
-        and "code" not in book.cells()["x"].metadata.d2l_local
+        small.cells()["x"].execution_count is None
+        and "code" not in small.cells()["x"].metadata.d2l_local
     )
-    code, out = book.call("check")
+    code, out = small.call("check")
     assert code == 1 and out.count("was not executed") == 4  # In two languages
 
 
-def test_a_preview_of_a_new_section(book, no_kernel):
+def test_a_preview_of_a_new_section(small, no_kernel):
     for lang in ("en", "zh"):
-        book.path(lang).unlink()
+        small.path(lang).unlink()
     no_kernel()
-    book.build("--no-execute")
-    assert set(book.shown().values()) == {""}
+    small.build("--no-execute")
+    assert set(small.shown().values()) == {""}
 
 
 # ---- Drafts --------------------------------------------------------------------------------------
 
 
-def test_a_draft_is_built_in_the_languages_that_are_all_there(book):
-    text = book.text.read_text("utf-8")
+def test_a_draft_is_built_in_the_languages_that_are_all_there(small):
+    text = small.text.read_text("utf-8")
     start = text.index('+++ {"lang": "zh", "id": "end"')
-    book.text.write_text(text[:start].rstrip() + "\n", "utf-8")
-    code, out = book.call("check")
+    small.text.write_text(text[:start].rstrip() + "\n", "utf-8")
+    code, out = small.call("check")
     assert code == 1 and "[en/end] has no twin in zh" in out
-    book.path("zh").unlink()
-    book.edit("---\nframeworks:", "---\ndraft: true\nframeworks:")
-    assert "warning: small.md: a draft, not all in zh\n" in book.call("build")[1]
-    assert book.path().exists() and not book.path("zh").exists()
-    assert "../zh/" not in read_notebook(book.path()).cells[0].source  # No dead link
-    code, out = book.call("check")
+    small.path("zh").unlink()
+    small.edit("---\nframeworks:", "---\ndraft: true\nframeworks:")
+    assert "warning: small.md: a draft, not all in zh\n" in small.call("build")[1]
+    assert small.path().exists() and not small.path("zh").exists()
+    assert "../zh/" not in read_notebook(small.path()).cells[0].source  # No dead link
+    code, out = small.call("check")
     assert code == 0 and "warning: small.md: a draft, not all in zh\n" in out
-    code, out = book.call("check", "--release")
+    code, out = small.call("check", "--release")
     assert code == 1 and "small.md: a draft, not all in zh" in out
 
 
-def test_draft_is_true_or_false(book):
-    book.edit("---\nframeworks:", "---\ndraft: maybe\nframeworks:")
-    assert book.call("build")[0] == 1
+def test_draft_is_true_or_false(small):
+    small.edit("---\nframeworks:", "---\ndraft: maybe\nframeworks:")
+    assert small.call("build")[0] == 1
 
 
 # ---- What depends on what ------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 
-from book.build import untranslated
-from book.build.language import (
+from book.builder import untranslated
+from book.builder.language import (
     comments,
     literals,
     pick,
@@ -15,8 +15,8 @@ from book.build.language import (
     translate,
     without_strings,
 )
-from book.build.notebook import read_notebook
-from book.build.text import BuildError
+from book.builder.notebook import read_notebook
+from book.builder.text import BuildError
 from d2l_local.language import NO_FONT
 
 import pytest

@@ -100,4 +100,4 @@ def test_a_version_tag_is_checked_as_a_release():
     assert release["jobs"]["check"]["steps"][-1] == {"run": "make check RELEASE=1"}
     asked = ["make", "--dry-run", "--no-print-directory", "check", "RELEASE=1"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.rstrip().endswith(" -m book.build check --release")
+    assert done.stdout.rstrip().endswith(" -m book.builder check --release")

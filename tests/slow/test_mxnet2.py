@@ -6,8 +6,8 @@ import importlib.metadata
 import re
 from pathlib import Path
 
-from book.build.execute import execute
-from book.build.notebook import code_cells
+from book.builder.execute import execute
+from book.builder.notebook import code_cells
 
 import nbformat
 import numpy as np

@@ -7,8 +7,8 @@ import importlib.util
 import shutil
 from pathlib import Path
 
-from book.build.execute import NOTEBOOK_SECONDS, execute
-from book.build.notebook import code_cells, read_notebook
+from book.builder.execute import NOTEBOOK_SECONDS, execute
+from book.builder.notebook import code_cells, read_notebook
 
 import nbformat
 import pytest

@@ -28,10 +28,10 @@ FLOORS = (
 )
 # What makes the book needs neither framework: kernels execute the notebooks, in other processes.
 BOOK = {
-    "book.build": (),
+    "book.builder": (),
     "book.figures": (),
     "book.web": (),
-    "book.nbval": ("book.build",),
+    "book.nbval": ("book.builder",),
 }
 BOOK_STANDS_ON = FLOORS[:2]
 EXCEPTIONS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from book.build.text import BuildError, Chapter, Section
+from book.builder.text import BuildError, Chapter, Section
 
 BEGIN, END = "<!-- notebooks: the builder writes this table -->\n", "<!-- end of notebooks -->\n"
 

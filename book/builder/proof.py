@@ -13,10 +13,10 @@ import hashlib
 import symtable
 from pathlib import Path
 
-from book.build.execute import execute
-from book.build.notebook import as_python, code_key
-from book.build.text import Block, BuildError, Section
-from book.build.units import Exercise, exercises
+from book.builder.execute import execute
+from book.builder.notebook import as_python, code_key
+from book.builder.text import Block, BuildError, Section
+from book.builder.units import Exercise, exercises
 
 from nbformat.v4 import new_code_cell, new_notebook
 

@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from book.build import check, proof, provenance
-from book.build.execute import execute
-from book.build.notebook import code_cells, dump, gpus_needed, read_notebook, write
-from book.build.text import BuildError, Chapter, Section
+from book.builder import check, proof, provenance
+from book.builder.execute import execute
+from book.builder.notebook import code_cells, dump, gpus_needed, read_notebook, write
+from book.builder.text import BuildError, Chapter, Section
 from d2l_local.language import beginnings
 from d2l_local.machine.facts import num_gpus
 

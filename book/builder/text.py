@@ -16,7 +16,8 @@ other; code comes once:
   the rest goes into the notebook. `raises-exception` lets a cell fail, `stderr-ok` lets it write to
   stderr. A cell that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests
   skip it elsewhere, and its committed output must come from a machine that has them.
-- What asks the reader back, or is folded, says so with `kind`, code with a tag: `book.build.units`.
+- What asks the reader back, or is folded, says so with `kind`, code with a tag:
+  `book.builder.units`.
 - A comment may be written once a language, in the order of the table of languages:
   `# Wait for it | 等待它完成`. A language without a part reads the first.
 - Strings that a reader sees are translated by one block a language after their cell, a YAML mapping
@@ -41,9 +42,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from book.build import units
-from book.build.language import comments, literals, pick, put_strings, read_strings, translate
-from book.build.notebook import write
+from book.builder import units
+from book.builder.language import comments, literals, pick, put_strings, read_strings, translate
+from book.builder.notebook import write
 from d2l_local import frameworks
 
 import nbformat

@@ -11,7 +11,7 @@ Prose says what it is with `"kind"`, a code cell with a tag of the same name:
 - `exercise` (prose): the question, followed by the cells `stub`, what the reader fills in, and
   `check`, which asks it within `with d2l.check(...):`; then `hint` (prose) and `solution` (prose
   and code), which are folded, and `wrong`, answers that no notebook holds, each with what the check
-  must say of it: `:refused: twice as much`. `book.build.proof` proves all of them.
+  must say of it: `:refused: twice as much`. `book.builder.proof` proves all of them.
 
 Jupyter folds what `source_hidden` and `outputs_hidden` name, Colab with `cellView: form` and an
 `@title` line; prose is folded by `<details>` everywhere.
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
-    from book.build.text import Block, Section
+    from book.builder.text import Block, Section
 
 PROSE = ("predict", "aside", "exercise", "hint", "solution")
 CODE = ("aside", "stub", "check", "solution", "wrong")

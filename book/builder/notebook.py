@@ -9,7 +9,7 @@ import symtable
 import tempfile
 from pathlib import Path
 
-from book.build.language import without_strings
+from book.builder.language import without_strings
 
 import nbformat
 

@@ -1,14 +1,14 @@
 """The builder's commands.
 
-    python -m book.build                  build what changed (--force: execute everything again;
+    python -m book.builder                  build what changed (--force: execute everything again;
                                           --no-execute: leave what changed without outputs)
-    python -m book.build check            fail where text, languages and notebooks disagree
+    python -m book.builder check            fail where text, languages and notebooks disagree
                                           (--release: and where a draft or a stale output is left)
-    python -m book.build stamp            after re-reading: mark the twins as agreeing
-    python -m book.build run              execute every notebook afresh into build/
-    python -m book.build format           lay out the texts' code with ruff
+    python -m book.builder stamp            after re-reading: mark the twins as agreeing
+    python -m book.builder run              execute every notebook afresh into build/
+    python -m book.builder format           lay out the texts' code with ruff
 
-`book.build.text` describes the format of the texts.
+`book.builder.text` describes the format of the texts.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from book.build import check
-from book.build.build import Ran, build_section, run_notebook
-from book.build.notebook import write
-from book.build.readme import readmes
-from book.build.text import BuildError, Chapter, Section, restamp
+from book.builder import check
+from book.builder.build import Ran, build_section, run_notebook
+from book.builder.notebook import write
+from book.builder.readme import readmes
+from book.builder.text import BuildError, Chapter, Section, restamp
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook

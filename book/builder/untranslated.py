@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from book.build.language import MAGIC, literals
-from book.build.notebook import code_cells
+from book.builder.language import MAGIC, literals
+from book.builder.notebook import code_cells
 
 SHOWN = {"print", "say", "Benchmark"}  # Whose strings are sentences, or data
 LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "title", "xlabel"}

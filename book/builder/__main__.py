@@ -1,9 +1,9 @@
-"""``python -m book.build``: the builder's commands."""
+"""``python -m book.builder``: the builder's commands."""
 
 import signal
 import sys
 
-from book.build.cli import main
+from book.builder.cli import main
 
 for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
     signal.signal(number, lambda number, _: sys.exit(128 + number))  # So `finally` ends the kernel

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from book.build import proof, units, untranslated
-from book.build.notebook import gpus_needed, may_fail, names_in, program, read_notebook
-from book.build.prose import Prose, read
-from book.build.provenance import as_made, code_of, hashes, run_of, without_gpus
-from book.build.text import Block
+from book.builder import proof, units, untranslated
+from book.builder.notebook import gpus_needed, may_fail, names_in, program, read_notebook
+from book.builder.prose import Prose, read
+from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
+from book.builder.text import Block
 from d2l_local.language import NO_FONT, beginnings
 
 CELL_LINES = 15  # Not counting blank ones

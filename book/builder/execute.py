@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from book.build.notebook import code_cells, may_fail
-from book.build.text import BuildError
+from book.builder.notebook import code_cells, may_fail
+from book.builder.text import BuildError
 from d2l_local import processes
 
 CELL_SECONDS = 300

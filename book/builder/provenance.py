@@ -1,7 +1,7 @@
 """Where a cell's output comes from: on which machine, when, with what, and from which code.
 
 Notebooks list their runs once, in `metadata.d2l_local`; each code cell says, in its own, which
-run its output comes from, and has a hash of the code that made it (`book.build.dependencies`):
+run its output comes from, and has a hash of the code that made it (`book.builder.dependencies`):
 
     {"runs": [{"machine": {"cores": 2, ...}, "date": "2026-11-21", "versions": {...}}]}
     {"run": 0, "code": "5f0c2a91d3e4", ...}
@@ -18,8 +18,8 @@ import json
 import platform
 from importlib import metadata
 
-from book.build.dependencies import digests
-from book.build.notebook import code_cells, gpus_needed
+from book.builder.dependencies import digests
+from book.builder.notebook import code_cells, gpus_needed
 from d2l_local.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 
