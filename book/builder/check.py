@@ -13,14 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from book.builder import proof, units, untranslated
+from book.builder import budget, proof, units, untranslated
 from book.builder.notebook import gpus_needed, may_fail, names_in, program, read_notebook
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
 from book.builder.text import Block
 from d2l_local.language import NO_FONT, beginnings
 
-CELL_LINES = 15  # Not counting blank ones
 OUTPUT_BYTES = 512 * 1024
 # What Matplotlib says about a character that its fonts lack, and what it draws instead in an SVG:
 # a glyph of the font of last resort or, before 3.11, a CJK character of a font that has none.
@@ -115,9 +114,9 @@ def in_prose(section, proses: dict[str, dict[str, Prose]]) -> Iterator[tuple[Blo
 def in_code(section) -> Iterator[tuple[Block, str]]:
     """What is wrong with the code, each with its block."""
     for block in section.code():
-        lines = sum(1 for line in block.source.splitlines() if line.strip())
-        if lines > CELL_LINES:
-            yield block, f"{lines} lines; at most {CELL_LINES}"
+        lines = budget.lines(block.source)
+        if lines > budget.CELL_LINES:
+            yield block, f"{lines} lines; at most {budget.CELL_LINES}"
         for lang in section.langs:
             # Several spaces in a string align columns.
             strings = [re.sub(" {2,}", "\n", s) for s in block.strings.get(lang, {}).values()]
@@ -292,6 +291,9 @@ def sections(chapter, names=None) -> tuple[list[str], list[str]]:
             expected = {lang: section.notebook(framework, lang) for lang in section.langs}
             if len({tuple(program(made, strings=False)) for made in expected.values()}) > 1:
                 problems.append(f"{section.path.name}: the languages' code differs")
+            for lang, what in budget.problems(section, framework):
+                where = chapter.notebook(framework, lang, section.name).relative_to(chapter.root)
+                problems.append(f"{where}: {what}")
             original = read_notebook(chapter.notebook(framework, section.langs[0], section.name))
             for lang, made in expected.items():
                 path = chapter.notebook(framework, lang, section.name)

@@ -18,9 +18,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from book.builder import check
+from book.builder import budget, check
 from book.builder.build import Ran, build_section, run_notebook
 from book.builder.notebook import write
 from book.builder.readme import readmes
@@ -71,6 +72,7 @@ def command_check(chapter: Chapter, args) -> int:
         problems, unready = problems + unready, []
     for warning in unready:
         print(f"warning: {warning}")
+    print_table(budget.table(chapter.sections(args.section)))
     print("\n".join(problems) or "text, languages and notebooks agree")
     return 1 if problems else 0
 
@@ -133,15 +135,19 @@ def command_run(chapter: Chapter, args) -> int:
             print(f"failed\n{path.relative_to(chapter.root)}, {error}")
         else:
             print(f"ok, {ran[-1].seconds:.1f} s")
-    print_table(ran)
+    print_runs(ran)
     return 0 if ran and not any(one.error for one in ran) else 1
 
 
-def print_table(ran: list[Ran]) -> None:
+def print_runs(ran: list[Ran]) -> None:
     rows = [("notebook", "language", "devices", "cells", "seconds", "result")]
     for one in ran:
         result = "failed" if one.error else "ok"
         rows.append((one.name, one.lang, one.devices, str(one.cells), f"{one.seconds:.1f}", result))
+    print_table(rows)
+
+
+def print_table(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip())

@@ -3,7 +3,8 @@
 A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. Its front matter says
 which notebooks it makes (`frameworks: [mxnet]`) and which names its prose may mention although no
 cell contains them (`names: [...]`); with `draft: true`, languages that lack a block are left out,
-which only a release forbids. Prose comes in blocks, one a language, twins one after the
+which only a release forbids; `budget: {words: 1800, cells: 20}` limits how long its notebooks are
+(`book.builder.budget`). Prose comes in blocks, one a language, twins one after the
 other; code comes once:
 
     +++ {"lang": "en", "id": "two-devices"}
@@ -43,6 +44,7 @@ from functools import cached_property
 from pathlib import Path
 
 from book.builder import units
+from book.builder.budget import KEYS
 from book.builder.language import comments, literals, pick, put_strings, read_strings, translate
 from book.builder.notebook import write
 from d2l_local import frameworks
@@ -109,6 +111,7 @@ class Section:
     chapter: Chapter
     spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
     draft: bool = False
+    budget: dict[str, int] = field(default_factory=dict)  # Of `budget.KEYS`, if it has one
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
     @property
@@ -323,6 +326,7 @@ class Chapter:
         section.draft = parsed.metadata.get("draft", False)
         if not isinstance(section.draft, bool):
             raise BuildError(f"{where}: the front matter may say `draft: true` or `draft: false`")
+        section.budget = budget_of(parsed.metadata, where)
         if section.draft:
             leave_out_untranslated(section)
         return section
@@ -337,6 +341,18 @@ def words_of(front_matter, key: str, where: Path) -> list[str]:
             f"`{key}: [one, another]`"
         )
     return list(found)
+
+
+def budget_of(front_matter, where: Path) -> dict[str, int]:
+    """Return the budget that the front matter sets; none if it sets none."""
+    found = front_matter.get("budget", {})
+    good = isinstance(found, dict) and all(type(value) is int for value in found.values())
+    if not good or (found and set(found) != set(KEYS)):
+        raise BuildError(
+            f"{where}: the front matter has `budget: {found}`, which must be like "
+            "`budget: {words: 1800, cells: 20}`"
+        )
+    return dict(found)
 
 
 def read_block(cell, line: int, where: Path) -> Block | Strings:

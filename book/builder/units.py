@@ -28,6 +28,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from book.builder.budget import ASIDE_WORDS, in_words
+
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
 PROSE = ("predict", "aside", "exercise", "hint", "solution")
 CODE = ("aside", "stub", "check", "solution", "wrong")
 FOLDED = ("aside", "hint", "solution")
-ASIDE_WORDS = 600  # in all of a section's asides
-HAN_PER_WORD = 1.5
 
 
 # ---- Cells ---------------------------------------------------------------------------------------
@@ -192,16 +192,9 @@ def _in_asides(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
             title = block.source.partition("\n")[0]
             if not re.fullmatch(r"[^$*_\[#]+", title):
                 yield block, f"an aside begins with its title, a line of plain text: {title}"
-        count = sum(words(block.source) for block in asides)
+        count = sum(in_words(block.source) for block in asides)
         if count > ASIDE_WORDS:
             yield asides[0], f"{count:.0f} words of asides in {framework}; at most {ASIDE_WORDS}"
-
-
-def words(source: str) -> float:
-    """Count the words of prose; of Han characters, so many as translate an English word."""
-    source = re.sub(r"```.*?```|\$[^$]*\$", " ", source, flags=re.DOTALL)
-    han = len(re.findall(r"[\u4e00-\u9fff]", source))
-    return len(re.findall(r"[A-Za-z][A-Za-z'-]*", source)) + han / HAN_PER_WORD
 
 
 def outputs(cell) -> list[str]:
