@@ -31,6 +31,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from d2l_local import processes
+from d2l_local.arguments import positive_integer
 from d2l_local.mxnet import member
 
 HOST = "127.0.0.1"
@@ -109,12 +110,11 @@ class Cluster:
         seconds: float = 120,
         **environment: object,
     ):
-        for name, value in (("num_workers", num_workers), ("num_servers", num_servers)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} must be a positive integer, not {value!r}")
+        self.num_workers = positive_integer("num_workers", num_workers)
+        self.num_servers = positive_integer("num_servers", num_servers)
         processes.check_seconds(seconds)
+        self.seconds = seconds
         self.command = [os.fspath(program), *map(str, args)]
-        self.num_workers, self.num_servers, self.seconds = num_workers, num_servers, seconds
         self.environment = environment
         self.processes: dict[tuple[str, int], subprocess.Popen] = {}
         self._outputs: dict[tuple[str, int], str] = {}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from d2l_local import processes
+from d2l_local.arguments import positive_integer
 from d2l_local.machine.host import num_cores
 
 HERE = Path(__file__).parent
@@ -57,8 +58,7 @@ def torchrun(
     TimeoutError after ``seconds``, RuntimeError with the last lines if a process fails or ends
     before ``fn`` returns; none is left behind.
     """
-    if isinstance(num_processes, bool) or not isinstance(num_processes, int) or num_processes < 1:
-        raise ValueError(f"num_processes must be a positive integer, not {num_processes!r}")
+    num_processes = positive_integer("num_processes", num_processes)
     program = torchrun_script(fn, uses, seconds)
     with processes.temporary_folder() as folder:
         script = Path(folder, "d2l_torchrun.py")
