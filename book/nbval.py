@@ -16,6 +16,7 @@ from pathlib import Path
 
 from book.builder.dependencies import dependencies
 from book.builder.notebook import code_cells, code_key, gpus_needed, read_notebook
+from d2l_local.language import counted
 
 import pytest
 
@@ -60,7 +61,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         needed = gpus_needed(item.cell) if hasattr(item, "cell") else 0
         if needed > gpus_here():
-            reason = f"needs {needed} GPUs: its committed output comes from a machine with them"
+            gpus = counted(needed, "GPU")
+            reason = f"needs {gpus}: its committed output comes from a machine that has as many"
             item.add_marker(pytest.mark.skip(reason=reason))
 
 

@@ -41,6 +41,11 @@ def say(template: str, /, **fields: object) -> None:
     print(translated(template, **fields))
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things in an English line: ``1 GPU``, ``2 GPUs``."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def beginnings(template: str) -> list[str]:
     """How a line begins in each language, up to its first field."""
     lines = [template, *(table(lang)["lines"].get(template, template) for lang in sorted(_known()))]

@@ -14,6 +14,7 @@ import os
 import sys
 
 from d2l_local import torch as d2l
+from d2l_local.language import counted
 from d2l_local.torch.launch import torchrun
 
 import torch
@@ -458,8 +459,8 @@ def main(names: list[str]) -> None:
     d2l.banner(d2l.devices(max(1, d2l.num_gpus())))
     try:
         for name in names or known:
-            if d2l.num_gpus() < NEEDS[known[name]]:
-                print(f"{name}: needs {NEEDS[known[name]]} GPUs, and there are {d2l.num_gpus()}")
+            if d2l.num_gpus() < (needed := NEEDS[known[name]]):
+                print(f"{name}: needs {counted(needed, 'GPU')}, and here is {d2l.num_gpus()}")
                 continue
             print(f"{name} ...", file=sys.stderr, flush=True)
             rows += known[name]()

@@ -18,7 +18,7 @@ from book.builder.notebook import gpus_needed, may_fail, names_in, program, read
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
 from book.builder.text import Block
-from d2l_local.language import NO_FONT, beginnings
+from d2l_local.language import NO_FONT, beginnings, counted
 
 OUTPUT_BYTES = 512 * 1024
 # What Matplotlib says about a character that its fonts lack, and what it draws instead in an SVG:
@@ -247,7 +247,8 @@ def stale(committed) -> list[str]:
             if not why and code_of(cell) != codes[cell.id]:
                 why = "what made its output has changed"
             if why:
-                problems.append(f"cell {cell.id}: stale, needs {gpus_needed(cell)} GPUs ({why})")
+                gpus = counted(gpus_needed(cell), "GPU")
+                problems.append(f"cell {cell.id}: stale, needs {gpus} ({why})")
     return problems
 
 

@@ -13,7 +13,7 @@ import os
 import warnings
 
 from d2l_local.arguments import index_of_device, number_of_devices
-from d2l_local.language import say, translated
+from d2l_local.language import counted, say, translated
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.nvidia import GPU, installed_gpus
 from d2l_local.prepare import engine
@@ -74,7 +74,7 @@ def prepare_cpus(used: list[mx.Context]) -> None:
     _most_cpus = max([_most_cpus, *(cpu.device_id + 1 for cpu in cpus)])
     if len(cpus) > num_cores():
         warnings.warn(
-            f"{len(cpus)} CPU devices on {num_cores()} cores: they take turns, so do not expect "
+            f"{len(cpus)} CPU devices on {counted(num_cores(), 'core')}: they take turns, so do not expect "
             "a speed-up from those beyond the cores.",
             stacklevel=3,
         )
@@ -104,7 +104,13 @@ def _stand_ins(used: list[mx.Context]) -> str:
     if not cpus:
         return translated("GPUs")
     if len(cpus) < len(used):
-        return translated("{n} GPU, and CPU cores stand in for the others", n=len(used) - len(cpus))
+        n = len(used) - len(cpus)
+        return translated(
+            "{n} GPU, and CPU cores stand in for the others"
+            if n == 1
+            else "{n} GPUs, and CPU cores stand in for the others",
+            n=n,
+        )
     if len(cpus) > 1:
         return translated("CPU cores stand in for GPUs: {why}", why=why_no_gpu())
     return translated("a CPU core stands in for a GPU: {why}", why=why_no_gpu())

@@ -173,8 +173,10 @@ def test_one_gpu_and_the_cpu(machine, capsys):
     assert used == [mx.gpu(0), mx.cpu(0)]
     d.banner(used)
     line = capsys.readouterr().out.splitlines()[0]
-    assert line.startswith("devices: gpu(0), cpu(0) (1 GPU")
-    assert "CPU cores stand in" in line
+    assert line.startswith("devices: gpu(0), cpu(0) (1 GPU, and CPU cores stand in")
+    machine(T4, L4)
+    d.banner(d.devices(3))
+    assert "(2 GPUs, and CPU cores stand in" in capsys.readouterr().out
 
 
 def test_a_gpu_that_is_too_new_or_too_old_is_never_used(machine, capsys):

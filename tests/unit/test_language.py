@@ -113,6 +113,10 @@ def test_a_process_that_is_started_speaks_the_same_language():
     assert done.stdout == "1.0000秒（1次的中位数，1.0000到1.0000）\n"
 
 
+def test_one_thing_is_no_plural():
+    assert [language.counted(n, "GPU") for n in (0, 1, 2)] == ["0 GPUs", "1 GPU", "2 GPUs"]
+
+
 def test_tables_align_wide_characters():
     assert language.padded("线程", 6) == "线程  "
     assert language.padded("BLAS", 6) == "BLAS  "
