@@ -74,8 +74,8 @@ def prepare_cpus(used: list[mx.Context]) -> None:
     _most_cpus = max([_most_cpus, *(cpu.device_id + 1 for cpu in cpus)])
     if len(cpus) > num_cores():
         warnings.warn(
-            f"{len(cpus)} CPU devices on {counted(num_cores(), 'core')}: they take turns, so do not expect "
-            "a speed-up from those beyond the cores.",
+            f"{len(cpus)} CPU devices on {counted(num_cores(), 'core')}: they take turns, so do "
+            "not expect a speed-up from those beyond the cores.",
             stacklevel=3,
         )
 
