@@ -54,8 +54,7 @@ def beginnings(template: str) -> list[str]:
 
 def padded(text: str, width: int) -> str:
     """Fill text with spaces up to a width in columns, of which a Chinese character takes two."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return text.ljust(width - wide)
+    return text + " " * (width - columns(text))
 
 
 def columns(text: str) -> int:
