@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
 import io
 import os
-import stat
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Iterable
@@ -25,6 +22,8 @@ import numpy as np
 PACKAGE = "dataset-fashion-mnist"  # Of Debian and Ubuntu
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")  # What it installs
 DIGITS_FOR_TESTING = 297  # Of 1,797: the digits then split 5 to 1, nearly as Fashion-MNIST does
+
+_in_memory: dict[str, idx.File] = {}  # What was fetched and could not be written
 
 
 class Dataset(NamedTuple):
@@ -99,17 +98,16 @@ def from_folder(folder: str | os.PathLike) -> Dataset:
 def fashion_mnist() -> Dataset:
     """Return Fashion-MNIST as a `Dataset`, from a folder of this machine or else from a mirror.
 
-    A bad file in the cache is named and fetched again. Where Gluon's folder cannot be written to, a
-    folder of the user's beside other temporary files takes its place.
+    A bad file in the cache is named and fetched again. Where Gluon's folder cannot be written to,
+    the memory of this process takes its place.
     """
-    deadline = time.monotonic() + download.SECONDS
-    mirrors, caches = download.mirrors(), _caches()
+    deadline, mirrors = time.monotonic() + download.SECONDS, download.mirrors()
     files = []
     for name in idx.FILES:
         file, faults = _stored(name)
         if file is None:
             try:
-                file = _fetched(name, mirrors, caches, deadline)
+                file = _fetched(name, mirrors, deadline)
             except download.UnavailableError as reason:
                 raise download.UnavailableError("; ".join([*faults, str(reason)])) from reason
             for fault in faults:
@@ -165,48 +163,28 @@ def _folders(files: Iterable[idx.File]) -> list[str]:
 # Folders of this machine
 
 
-def _caches() -> list[Path]:
-    """Return Gluon's folder for the files, and one for when that cannot be written to."""
+def _cache() -> Path | None:
+    """Return Gluon's folder for the files; None for a user without a home, as in containers."""
     home = os.environ.get("MXNET_HOME")
     if not home and sys.platform == "win32":
         home = os.path.join(os.environ.get("APPDATA", "~"), "mxnet")
-    folders = []
-    with contextlib.suppress(RuntimeError):  # A user without a home, as in some containers
-        folders.append(Path(home or "~/.mxnet").expanduser() / "datasets" / "fashion-mnist")
-    spare = _spare()
-    return [*folders, spare] if spare else folders
-
-
-def _spare() -> Path | None:
-    """Return a folder that everybody knows and that anybody could have made: see `_is_safe`."""
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     try:
-        return Path(tempfile.gettempdir()) / f"d2l-fashion-mnist-{user}"
-    except OSError:  # Not even a folder for temporary files
+        return Path(home or "~/.mxnet").expanduser() / "datasets" / "fashion-mnist"
+    except RuntimeError:
         return None
 
 
-def _is_safe(folder: Path) -> bool:
-    """Whether the spare folder is a real one, the user's, and writable by nobody else."""
-    if folder != _spare() or not hasattr(os, "getuid"):
-        return True
-    try:
-        status = folder.lstat()
-    except OSError:
-        return False
-    is_private = status.st_uid == os.getuid() and not status.st_mode & 0o022
-    return is_private and stat.S_ISDIR(status.st_mode)
-
-
 def _stored(name: str) -> tuple[idx.File | None, list[str]]:
-    """Return a file of Fashion-MNIST from a folder of this machine, or None; and what bad ones are.
+    """Return a file of Fashion-MNIST that is here, or None; and what is wrong with bad ones.
 
     A bad file stays where it is until a good one takes its place: a good one is thus never removed,
     not even one that another process puts there at this moment.
     """
+    if name in _in_memory:
+        return _in_memory[name], []
     faults = []
     keras = Path(os.path.expanduser("~/.keras/datasets/fashion-mnist"))
-    for folder in filter(_is_safe, (DEBIAN, *_caches(), keras)):
+    for folder in filter(None, (DEBIAN, _cache(), keras)):
         try:
             file = idx.load(folder, name, idx.FILES[name].size)
         except FileNotFoundError:
@@ -225,8 +203,8 @@ def _stored(name: str) -> tuple[idx.File | None, list[str]]:
 # Mirrors
 
 
-def _fetched(name: str, mirrors: list[str], caches: list[Path], deadline: float) -> idx.File:
-    """Fetch a file into the first cache that can hold it; remove those that cannot."""
+def _fetched(name: str, mirrors: list[str], deadline: float) -> idx.File:
+    """Fetch a file into the cache, or only into memory where that cannot hold it."""
     packed, size = Path(f"{name}.gz"), idx.FILES[name].size
 
     def check(content: bytes) -> tuple[bytes, idx.File]:
@@ -236,32 +214,27 @@ def _fetched(name: str, mirrors: list[str], caches: list[Path], deadline: float)
         return content, file
 
     content, file = download.fetch(packed.name, mirrors, idx.packed(size), check, deadline)
-    reasons = []
-    for cache in list(caches):
-        try:
-            _write(cache / packed, content)
-        except OSError as error:
-            caches.remove(cache)
-            reasons.append(f"{tilde(cache)}: {error.strerror or error}")
-            continue
-        if reasons:
+    cache = _cache()
+    try:
+        if cache is None:
+            raise FileNotFoundError("this user has no home")
+        _write(cache / packed, content)
+    except OSError as error:
+        if not _in_memory:  # Else it has been said
             say(
-                "Cannot write to {folders}. Caching in {cache} instead.",
-                folders="; ".join(reasons),
-                cache=tilde(cache),
+                "Cannot write to {folder} ({reason}), so each process fetches Fashion-MNIST anew. "
+                "Name another folder in MXNET_HOME.",
+                folder=tilde(cache) if cache else "~/.mxnet",
+                reason=error.strerror or error,
             )
-        return file._replace(path=cache / packed)
-    raise download.UnavailableError(
-        f"no folder to download to: {'; '.join(reasons) or 'none could be written to'}"
-    )
+        _in_memory[name] = file._replace(path=Path(translated("memory")) / packed)
+        return _in_memory[name]
+    return file._replace(path=cache / packed)
 
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, with the permissions that the umask allows."""
-    folder = path.parent
-    folder.mkdir(mode=0o700 if folder == _spare() else 0o777, parents=True, exist_ok=True)
-    if not _is_safe(folder):
-        raise OSError("not a folder that is yours alone")
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:
         with open(part, "xb") as file:

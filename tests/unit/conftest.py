@@ -28,10 +28,5 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(download, "SCHEME", made_up.SCHEME)
     monkeypatch.setattr(download, "_failed", {})
     monkeypatch.setattr(notice, "_announced", None)
+    monkeypatch.setattr(sources, "_in_memory", {})
     return tmp_path / "mxnet" / "datasets" / "fashion-mnist"
-
-
-@pytest.fixture
-def spare(tmp_path: Path) -> Path:
-    """Return the folder (not yet made) that takes the place of an unwritable cache."""
-    return tmp_path / "tmp" / f"d2l-fashion-mnist-{os.getuid()}"
