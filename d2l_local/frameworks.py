@@ -33,7 +33,6 @@ class Framework:
     tests: str
     bench: str
     color: str
-    serial: str = ""
     unlocked: str = ""
 
     @property

@@ -238,8 +238,12 @@ def test_a_grandchild_that_outlives_the_child_is_ended():
 
 
 def caller(code, *arguments):
-    """Start a Python program that starts others."""
-    code = "import sys; from d2l_local import processes\n" + code
+    """Start a Python program that starts others, and that a closed terminal ends, as by default.
+
+    A child inherits the signals that are ignored, and nohup ignores SIGHUP.
+    """
+    default = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+    code = default + "import sys; from d2l_local import processes\n" + code
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stderr=subprocess.PIPE,
