@@ -27,6 +27,7 @@ from pathlib import Path
 from book.web import BuildError
 from book.web.merge import merged_page, title_of
 from d2l_local import frameworks
+from d2l_local.language import SKIPPED, beginnings
 from d2l_local.machine.facts import in_words
 
 import jinja2
@@ -264,13 +265,13 @@ def timelines(notebook) -> None:
 
 def skipped(notebook, not_run: str) -> list[tuple[str, str]]:
     """Return the cells that were not executed, or say that they were skipped, and why."""
+    says = "|".join(map(re.escape, beginnings(SKIPPED)))  # In whatever language was executed
     result = []
     for cell in notebook.cells:
         if cell.cell_type == "code":
             text = "".join(o.get("text", "") for o in cell.outputs)
-            found = re.search(r"^skipped: (.+)$", text, re.MULTILINE)
-            if found:
-                result.append((cell.id, found[1]))
+            if found := re.search(rf"^(?:{says}).+$", text, re.MULTILINE):
+                result.append((cell.id, re.sub(r"^.*?[:：]\s*", "", found[0])))
             elif cell.execution_count is None:
                 result.append((cell.id, not_run))
     return result

@@ -12,6 +12,8 @@ import struct
 import zlib
 from pathlib import Path
 
+from d2l_local.language import SKIPPED, table
+
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -192,14 +194,16 @@ def drawn(data):
     return output
 
 
-def two(framework, words, frameworks=FRAMEWORKS):
+def two(framework, lang, frameworks=FRAMEWORKS):
     """Return the cells of a section that all frameworks have."""
 
     def each(make):
         """Return blocks that frameworks have for themselves, None for those of others."""
         return [make(name) if name == framework else None for name in frameworks]
 
-    gpus = "skipped: this cell needs 2 GPUs" if framework == "mxnet" else "gathered"
+    words = WORDS[lang]
+    skipped = table(lang)["lines"].get(SKIPPED, SKIPPED).format(n=2, here=0)
+    gpus = skipped if framework == "mxnet" else "gathered"
     return placed(
         [
             prose("intro", words["intro"]),
@@ -283,7 +287,7 @@ def write_notebooks(root: Path, lang: str, words: dict, framework: str, framewor
     box = f"![A box](../../../img/box-{lang}.svg)"
     sections = {
         "index": lambda: placed([prose("sections", words["order"])]),
-        "two": lambda: two(framework, words, frameworks),
+        "two": lambda: two(framework, lang, frameworks),
     }
     if framework in FRAMEWORKS:
         sections["guess"] = lambda: guess(framework, words)
