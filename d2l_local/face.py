@@ -67,12 +67,17 @@ class Face(Protocol):
         """Wait until every device is idle."""
 
     @staticmethod
-    def measure(fn: Callable[[], object], repeats: int = 5) -> timing.Measurement:
+    def measure(
+        fn: Callable[[], object], repeats: int = 5, number: int = 1, wait: bool = True
+    ) -> timing.Measurement:
         """Time ``fn()`` up to the moment of idle devices. ValueError unless ``repeats`` >= 1."""
 
     @staticmethod
     def compare(
-        functions: Mapping[str, Callable[[], object]], repeats: int = 5
+        functions: Mapping[str, Callable[[], object]],
+        repeats: int = 5,
+        number: int = 1,
+        wait: bool = True,
     ) -> dict[str, timing.Measurement]:
         """Time several functions in turns, so that their times can be compared."""
 
@@ -127,15 +132,24 @@ def make(
 
     Benchmark.synchronize = staticmethod(synchronize)
 
-    def measure(fn: Callable[[], object], repeats: int = 5) -> timing.Measurement:
-        """Time ``fn()`` ``repeats`` times, warmed up and up to the moment of idle devices."""
-        return timing.measure(fn, repeats, synchronize=synchronize)
+    def measure(
+        fn: Callable[[], object], repeats: int = 5, number: int = 1, wait: bool = True
+    ) -> timing.Measurement:
+        """Time ``fn()`` ``repeats`` times, warmed up and up to the moment of idle devices.
+
+        Seconds per call: each sample is the mean of ``number`` calls in a row. Without ``wait`` the
+        clock stops when they have returned, which is what issuing them takes.
+        """
+        return timing.measure(fn, repeats, number, wait, synchronize=synchronize)
 
     def compare(
-        functions: Mapping[str, Callable[[], object]], repeats: int = 5
+        functions: Mapping[str, Callable[[], object]],
+        repeats: int = 5,
+        number: int = 1,
+        wait: bool = True,
     ) -> dict[str, timing.Measurement]:
         """Time several functions ``repeats`` times each, in turns, as `measure` times one."""
-        return timing.compare(functions, repeats, synchronize=synchronize)
+        return timing.compare(functions, repeats, number, wait, synchronize=synchronize)
 
     def has_gpus(n: int) -> bool:
         """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""

@@ -76,6 +76,8 @@ def keep(d2l) -> None:
         d2l.measure(lambda: None, 0)
 
     calls.clear()
+    assert len(d2l.measure(lambda: calls.append(1), 2, 3, False).samples) == 2 and len(calls) == 7
+    calls.clear()
     turns = {"a": lambda: calls.append(1), "b": lambda: calls.append(2)}
     assert list(d2l.compare(turns, 2)) == ["a", "b"] and calls == [1, 2] * 3
     hidden, row = printed(lambda: d2l.law("here", 3.0, first=2.0, second=2.0))
@@ -103,6 +105,7 @@ def keep(d2l) -> None:
     assert issubclass(d2l.Timeline, Timeline)
     with d2l.Timeline() as timeline:
         pass
+    assert isinstance(d2l.Timeline.of(d2l.synchronize), d2l.Timeline)
     assert timeline.lanes == {} and list(d2l.Timeline({"cpu/0": [("x", 0, 1)]}).lanes) == ["cpu/0"]
 
     train, _ = printed(d2l.load_data_fashion_mnist, 4, None)[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn
@@ -34,6 +34,17 @@ class Timeline:
     def __init__(self, lanes: dict[str, list] | None = None):
         """``lanes`` (device to (name, start, end)s) of an earlier recording, to look at again."""
         self.lanes = {lane: [Span(*s) for s in spans] for lane, spans in (lanes or {}).items()}
+
+    @classmethod
+    def of(cls, fn: Callable[[], object]) -> Timeline:
+        """Record one call of ``fn()``, after a call that is not recorded, and return the Timeline.
+
+        The first call of anything also loads, allocates and traces, which is another question.
+        """
+        fn()
+        with cls() as timeline:
+            fn()
+        return timeline
 
     def _start(self) -> None:
         """Wait until all devices are idle and start the framework's profiler."""

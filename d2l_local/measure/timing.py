@@ -42,28 +42,38 @@ class Measurement:
 
 
 def measure(
-    fn: Callable[[], object], repeats: int = 5, *, synchronize: Callable[[], None]
+    fn: Callable[[], object],
+    repeats: int = 5,
+    number: int = 1,
+    wait: bool = True,
+    *,
+    synchronize: Callable[[], None],
 ) -> Measurement:
-    """Time ``fn()`` ``repeats`` times after one untimed call.
+    """Time ``fn()`` ``repeats`` times after one untimed call: seconds per call.
 
+    Each sample is the mean of ``number`` calls in a row, between which nothing waits.
     ``synchronize`` waits until every device is idle; it is called before the clock starts and
-    before it stops. Raises ValueError for fewer than one repeat, and whatever ``fn`` raises.
+    before it stops. Without ``wait`` the clock stops when the calls have returned: what issuing
+    them takes. Raises ValueError for fewer than one repeat or call, and whatever ``fn`` raises.
     """
-    return compare({"": fn}, repeats, synchronize=synchronize)[""]
+    return compare({"": fn}, repeats, number, wait, synchronize=synchronize)[""]
 
 
 def compare(
     functions: Mapping[str, Callable[[], object]],
     repeats: int = 5,
+    number: int = 1,
+    wait: bool = True,
     *,
     synchronize: Callable[[], None],
 ) -> dict[str, Measurement]:
     """Time each of several functions ``repeats`` times, one after the other in every round.
 
     So what disturbs the machine for a while disturbs all of them alike, and their times can be
-    compared. Each is called once untimed before; for the clock and errors see `measure`.
+    compared. Each is called once untimed before; for the arguments and errors see `measure`.
     """
     positive_integer("repeats", repeats)
+    positive_integer("number", number)
     for fn in functions.values():
         fn()
     samples: dict[str, list[float]] = {name: [] for name in functions}
@@ -71,9 +81,11 @@ def compare(
         for name, fn in functions.items():
             synchronize()
             start = time.perf_counter()
-            fn()
-            synchronize()
-            samples[name].append(time.perf_counter() - start)
+            for _ in range(number):
+                fn()
+            if wait:
+                synchronize()
+            samples[name].append((time.perf_counter() - start) / number)
     return {name: Measurement(tuple(seconds)) for name, seconds in samples.items()}
 
 

@@ -78,6 +78,7 @@ from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.processes import in_new_process  # noqa: E402, F401
+from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
     devices,

@@ -24,7 +24,8 @@ def test_a_face_without_a_name_or_with_another_argument_breaks_it():
 
     class Broken:
         devices = staticmethod(lambda number=2: [])
-        measure = staticmethod(lambda fn, repeats=5, more=None: None)  # As it may be
+        # As it may be
+        measure = staticmethod(lambda fn, repeats=5, number=1, wait=True, more=None: None)
         banner = staticmethod(lambda used, more: None)
 
     for name in contract.NAMES:

@@ -57,6 +57,18 @@ def test_lanes_are_ordered_and_begin_at_zero():
     assert isinstance(timeline.lanes["gpu/0"][0], Span)
 
 
+def test_one_call_is_recorded_and_one_before_it_is_not():
+    calls = []
+
+    class Recorder(FakeTimeline):
+        def _start(self):
+            self.log.append(f"start after {len(calls)}")
+
+    timeline = Recorder.of(lambda: calls.append(1))
+    assert type(timeline) is Recorder and len(calls) == 2
+    assert timeline.log == ["start after 1", "wait", "stop"]
+
+
 def test_work_is_awaited_before_the_recording_stops():
     assert recorded().log == ["start", "wait", "stop"]
 

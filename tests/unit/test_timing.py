@@ -77,6 +77,21 @@ def test_queued_work_counts_and_the_untimed_call_does_not(clock):
     assert (result.median, result.minimum, result.maximum) == pytest.approx((2, 1, 3))
 
 
+def test_a_sample_is_the_mean_of_calls_in_a_row(clock):
+    seconds = iter([50.0, 1.0, 2.0, 3.0, 6.0])
+    result = measure(lambda: clock.work(next(seconds)), 2, 2, synchronize=clock.synchronize)
+    assert result.samples == pytest.approx((1.5, 4.5))
+    once = ["wait", "clock", "work", "work", "wait", "clock"]
+    assert clock.log == ["work", *once, *once]
+
+
+def test_without_a_wait_what_is_queued_does_not_count(clock):
+    result = measure(lambda: clock.work(7), 2, wait=False, synchronize=clock.synchronize)
+    assert result.samples == (0, 0)
+    once = ["wait", "clock", "work", "clock"]
+    assert clock.log == ["work", *once, *once]
+
+
 def test_compared_functions_take_turns(clock):
     seconds = iter([90.0, 80.0, 1.0, 5.0, 2.0, 6.0])  # The first two are not timed
     order = []
@@ -123,6 +138,10 @@ def test_bad_repeats(repeats):
     calls = []
     with pytest.raises(ValueError, match=re.escape(f"not {repeats!r}")):
         measure(lambda: calls.append(1), repeats, synchronize=lambda: None)
+    with pytest.raises(
+        ValueError, match=re.escape(f"number must be a positive integer, not {repeats!r}")
+    ):
+        measure(lambda: calls.append(1), 1, repeats, synchronize=lambda: None)
     assert calls == []
 
 

@@ -203,6 +203,40 @@ def test_timeline_records_once_at_a_time_and_again_after_an_error():
     assert empty.lanes == {}
 
 
+# ---- The compiler --------------------------------------------------------------------------------
+
+
+def test_a_back_end_that_keeps_the_operators_of_every_graph():
+    graphs = d2l.Graphs()
+    fn = torch.compile(lambda x: torch.relu(x + 1).add_(2), backend=graphs)
+    assert fn(torch.ones(2)).tolist() == [4, 4] == fn(torch.ones(2)).tolist()
+    assert graphs.operators == [["add", "relu", "add_"]]
+    assert fn(torch.ones(3, dtype=torch.float64)).tolist() == [4, 4, 4]
+    assert len(graphs.operators) == 2 and d2l.Graphs().operators == []
+    torch.compiler.reset()
+
+
+def test_the_back_end_is_one_that_works_here(monkeypatch, capsys):
+    def compiler(works):
+        def compile(fn):
+            def compiled(x):
+                if not works:
+                    raise RuntimeError("no C++ compiler\n  found")
+                return fn(x)
+
+            return compiled
+
+        return compile
+
+    monkeypatch.setattr(torch, "compile", compiler(works=True))
+    assert d2l.working_backend(torch.device("cpu")) == "inductor"
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr(torch, "compile", compiler(works=False))
+    assert d2l.working_backend(torch.device("cpu")) == "aot_eager"
+    line = "No working compiler, so nothing gets faster: no C++ compiler\n"
+    assert capsys.readouterr().out == line
+
+
 # ---- Data ----------------------------------------------------------------------------------------
 
 
