@@ -126,9 +126,9 @@ def in_code(section) -> Iterator[tuple[Block, str]]:
 
 
 def headings(section, proses: dict[str, dict[str, Prose]]) -> list[str]:
-    """Headings that every section but the index must have, in each of its languages."""
+    """Headings that every section with exercises must have, in each of its languages."""
     problems = []
-    for lang in section.langs if section.name != "index" else ():
+    for lang in section.langs if section.exercises else ():
         found = {h for group in proses.values() if lang in group for h in group[lang].headings}
         for key in ("summary", "exercises"):
             word = section.chapter.languages.get(lang, {}).get(key)

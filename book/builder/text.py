@@ -1,11 +1,14 @@
 """The texts: their format, and the notebooks that they make, without outputs.
 
 A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. Its front matter says
-which notebooks it makes (`frameworks: [mxnet]`) and which names its prose may mention although no
-cell contains them (`names: [...]`); with `draft: true`, languages that lack a block are left out,
-which only a release forbids; `budget: {words: 1800, cells: 20}` limits how long its notebooks are
-(`book.builder.budget`). Prose comes in blocks, one a language, twins one after the
-other; code comes once:
+
+- `frameworks: [mxnet]`: which notebooks it makes;
+- `names: [...]`: which names its prose may mention although no cell contains them;
+- `budget: {words: 1800, cells: 20}`: how long its notebooks may be (`book.builder.budget`);
+- `exercises: false`, if it closes without a summary and exercises;
+- `draft: true`, to leave out languages that lack a block, which only a release forbids.
+
+Prose comes in blocks, one a language, twins one after the other; code comes once:
 
     +++ {"lang": "en", "id": "two-devices"}
     +++ {"lang": "zh", "id": "two-devices", "of": "5f0c2a91"}
@@ -111,6 +114,7 @@ class Section:
     chapter: Chapter
     spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
     draft: bool = False
+    exercises: bool = True  # Whether it closes with a summary and exercises
     budget: dict[str, int] = field(default_factory=dict)  # Of `budget.KEYS`, if it has one
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
@@ -119,10 +123,10 @@ class Section:
         return self.path.stem
 
     def twins(self) -> dict[str, dict[str, Block]]:
-        """Return the prose blocks by id, then by language."""
+        """Return the prose blocks by id, then by language; references have no twins."""
         twins = {}
         for block in self.blocks:
-            if block.lang:
+            if block.lang and block.kind != "reference":
                 twins.setdefault(block.id, {})[block.lang] = block
         return twins
 
@@ -132,7 +136,15 @@ class Section:
     def blocks_of(self, framework: str, lang: str) -> list[Block]:
         """Return the prose of one language and the code of one framework, in order."""
         others = set(self.chapter.frameworks) - {framework}
-        return [b for b in self.blocks if b.lang in (None, lang) and not others & set(b.tags)]
+        return [
+            b
+            for b in self.blocks
+            if (b.lang in (None, lang) or b.kind == "reference") and not others & set(b.tags)
+        ]
+
+    def code_of(self, framework: str) -> list[Block]:
+        """Return the code of one framework; a section may have none."""
+        return [b for b in self.blocks_of(framework, self.langs[0]) if not b.lang]
 
     def words(self) -> set[str]:
         """Return every word of the code: what the prose may name."""
@@ -190,10 +202,9 @@ class Section:
         )
         if lang in self.spoken:
             setup = SPEAK.format(lang=lang) + setup
-        cells = [
-            new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title"),
-            new_code_cell(setup, id="setup"),
-        ]
+        cells = [new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title")]
+        if self.code_of(framework):
+            cells.append(new_code_cell(setup, id="setup"))
         if rest.strip():
             cells.append(new_markdown_cell(rest.strip(), id=block.id))
         for cell in cells:
@@ -255,7 +266,7 @@ class Section:
             if other != framework
         ]
         on_github = chapter.repository.partition("github.com/")[2]
-        if on_github:  # Colab opens notebooks from nowhere else
+        if on_github and self.code_of(framework):  # Colab opens notebooks from nowhere else
             colab = f"https://colab.research.google.com/github/{on_github}/blob/main"
             label = chapter.languages.get(lang, {}).get("colab", "Open in Colab")
             links.append(f"[{label}]({colab}/chapters/{framework}/{lang}/{file})")
@@ -323,9 +334,8 @@ class Chapter:
         spoken = give_strings(parts, langs, where)
         names = words_of(parsed.metadata, "names", where)
         section = Section(path, blocks, langs, named, names, self, spoken=spoken)
-        section.draft = parsed.metadata.get("draft", False)
-        if not isinstance(section.draft, bool):
-            raise BuildError(f"{where}: the front matter may say `draft: true` or `draft: false`")
+        section.draft = yes_or_no(parsed.metadata, "draft", False, where)
+        section.exercises = yes_or_no(parsed.metadata, "exercises", True, where)
         section.budget = budget_of(parsed.metadata, where)
         if section.draft:
             leave_out_untranslated(section)
@@ -341,6 +351,14 @@ def words_of(front_matter, key: str, where: Path) -> list[str]:
             f"`{key}: [one, another]`"
         )
     return list(found)
+
+
+def yes_or_no(front_matter, key: str, usual: bool, where: Path) -> bool:
+    """Return what the front matter says under a key, or what is usual."""
+    found = front_matter.get(key, usual)
+    if not isinstance(found, bool):
+        raise BuildError(f"{where}: the front matter may say `{key}: true` or `{key}: false`")
+    return found
 
 
 def budget_of(front_matter, where: Path) -> dict[str, int]:

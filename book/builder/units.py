@@ -13,6 +13,10 @@ Prose says what it is with `"kind"`, a code cell with a tag of the same name:
   and code), which are folded, and `wrong`, answers that no notebook holds, each with what the check
   must say of it: `:refused: twice as much`. `book.builder.proof` proves all of them.
 
+- `reference` (prose): an entry of a bibliography, in the section `references`, whose id is its key.
+  It is written once, reads the same in every language, and is cited by a link:
+  `[Hadjis et al., 2016](references.ipynb#hadjis2016)`.
+
 Jupyter folds what `source_hidden` and `outputs_hidden` name, Colab with `cellView: form` and an
 `@title` line; prose is folded by `<details>` everywhere.
 """
@@ -35,7 +39,7 @@ from markdown_it import MarkdownIt
 if TYPE_CHECKING:
     from book.builder.text import Block, Section
 
-PROSE = ("predict", "aside", "exercise", "hint", "solution")
+PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 CODE = ("aside", "stub", "check", "solution", "wrong")
 FOLDED = ("aside", "hint", "solution")
 
@@ -45,6 +49,8 @@ FOLDED = ("aside", "hint", "solution")
 
 def prose(block: Block, word: Callable[..., str | None]) -> str:
     """Return what a notebook shows of a prose block; `word` looks up the language's words."""
+    if block.kind == "reference":
+        return f'<a id="{block.id}"></a>{block.source}'
     if block.kind not in FOLDED:
         return block.source
     title, text = word(block.kind) or block.kind.capitalize(), block.source
@@ -131,7 +137,7 @@ def problems(section: Section) -> list[tuple[Block, str]]:
             *_in_asides(section, framework),
         ]:
             found.setdefault((block.line, what), (block, what))
-    return list(found.values())
+    return [*found.values(), *_in_references(section)]
 
 
 def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
@@ -195,6 +201,17 @@ def _in_asides(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
         count = sum(in_words(block.source) for block in asides)
         if count > ASIDE_WORDS:
             yield asides[0], f"{count:.0f} words of asides in {framework}; at most {ASIDE_WORDS}"
+
+
+def _in_references(section: Section) -> Iterator[tuple[Block, str]]:
+    references = [block for block in section.blocks if block.kind == "reference"]
+    for block, before in zip(references, [None, *references]):
+        if block.lang != section.langs[0]:
+            yield block, f"a reference is written once, in {section.langs[0]}"
+        if not re.fullmatch(r"[a-z]+\d{4}[a-z]?", block.id):
+            yield block, "the key of a reference is the first author's name and the year"
+        if before and before.id >= block.id:
+            yield block, f"stands below {before.id}; references are in the order of their keys"
 
 
 def outputs(cell) -> list[str]:

@@ -150,6 +150,10 @@ class Book:
         return path
 
 
+def code_of(notebook) -> list:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
 def stamps(book: Book, lang: str, framework: str, notebook) -> list[dict[str, str]]:
     """Return when, on what and with what a notebook was executed, for each of its runs."""
     runs = notebook.metadata.get("d2l_local", {}).get("runs", [])
@@ -170,11 +174,16 @@ def stamp(book: Book, lang: str, framework: str, run: dict) -> dict[str, str]:
 
 
 def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
-    """Return what stands below a page's title: the stamp of each notebook, and where to get it."""
+    """Return what stands below a page's title: the stamp of each notebook, and where to get it.
+
+    A notebook without code has neither.
+    """
     label, words = book.labels[lang], book.languages[lang]
     slug = book.repository.split("github.com/")[-1]
     parts = []
     for framework, notebook in notebooks.items():
+        if not code_of(notebook):
+            continue
         only = f" framework framework-{framework}" if len(notebooks) > 1 else ""
         ran = " ".join(label["ran"].format(**s) for s in stamps(book, lang, framework, notebook))
         path = book.path(framework, lang, name)
@@ -217,7 +226,9 @@ def place_links(book: Book, source: str, framework: str, lang: str) -> str:
         other = path.parent.name
         if path.suffix != ".ipynb" or path.stem not in book.sections.get(other, {}):
             return found[0]
-        page = f"{path.stem}.ipynb" if other == lang else f"language:{other}/{path.stem}.html"
+        # Sphinx knows the anchors of headings only.
+        plain = other == lang and found[3] == ")"
+        page = f"{path.stem}.ipynb" if plain else f"language:{other}/{path.stem}.html"
         return f"{found[1]}{page}{found[3]}"
 
     return LINK.sub(place, source)
@@ -289,7 +300,9 @@ def status(book: Book, lang: str, sections: dict) -> str:
     rows, gaps = [], []
     for name, notebooks in sections.items():
         for framework, notebook in notebooks.items():
-            code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+            code = code_of(notebook)
+            if not code:
+                continue
             missing = skipped(notebook, label["not_run"])
             named = html.escape(book.frameworks[framework].title)
             text = html.escape(title_of(notebooks))

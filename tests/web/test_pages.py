@@ -111,6 +111,15 @@ def test_every_link_and_anchor_leads_somewhere(site, read):
     assert not broken
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_bibliography_can_be_linked_to_and_not_run(chapter, lang):
+    page = Reader(chapter.folder / lang / "references.html")
+    assert "hadjis2016" in page.ids
+    assert not [link for link in page.links if "colab" in link or link.endswith(".ipynb")]
+    status = Reader(chapter.folder / lang / "status.html")
+    assert not [link for link in status.links if "references.html?framework" in link]
+
+
 def test_nothing_is_loaded_from_elsewhere(site, read):
     foreign = [x for r in read.values() for x in r.loaded if urlsplit(x).netloc]
     assert not foreign
