@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from book.builder import budget, proof, units, untranslated
-from book.builder.notebook import gpus_needed, may_fail, names_in, program, read_notebook
+from book.builder.dependencies import names_of
+from book.builder.notebook import gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
 from book.builder.text import Block
@@ -210,13 +211,13 @@ def needs_what_gpus_left(cells) -> list[str]:
     """Cells that read what only a cell for GPUs sets: elsewhere that one is skipped."""
     problems, everywhere, with_gpus = [], set(), set()
     for cell in cells:
-        written, needed = names_in(cell.source)
+        names = names_of(cell.source)
         if gpus_needed(cell):
-            with_gpus |= written
+            with_gpus |= names.bound
             continue
-        for name in sorted((needed & with_gpus) - everywhere - written):
+        for name in sorted((names.read & with_gpus) - everywhere - names.bound):
             problems.append(f"cell {cell.id}: only a cell that needs GPUs sets {name}")
-        everywhere |= written
+        everywhere |= names.bound
     return problems
 
 

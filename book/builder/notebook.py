@@ -89,26 +89,6 @@ def scopes(code: str) -> symtable.SymbolTable:
     return symtable.symtable(ast.unparse(tree), "cell", "exec")
 
 
-def names_in(source: str) -> tuple[set[str], set[str]]:
-    """The variables of the notebook that a cell sets, and those that it reads at once.
-
-    What its functions read counts for nothing here, since who calls them is another question.
-    """
-    tables = [scopes(as_python(source))]
-    written = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
-    read = set()
-    while tables:
-        table = tables.pop()
-        at_top = table.get_type() == "module"
-        tables += [child for child in table.get_children() if child.get_name() == "genexpr"]
-        read |= {
-            symbol.get_name()
-            for symbol in table.get_symbols()
-            if symbol.is_referenced() and (at_top or symbol.is_global())
-        }
-    return written, read
-
-
 def read_notebook(path: Path):
     return nbformat.read(path, as_version=4) if path.exists() else None
 

@@ -8,20 +8,16 @@ notebook records in its metadata which exercises are proved, and by which code.
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import symtable
 from pathlib import Path
 
+from book.builder.dependencies import names_of
 from book.builder.execute import execute
-from book.builder.notebook import as_python, code_key
+from book.builder.notebook import code_key
 from book.builder.text import Block, BuildError, Section
 from book.builder.units import Exercise, exercises
 
 from nbformat.v4 import new_code_cell, new_notebook
-
-DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-ALWAYS = (*DEFINITION, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
 def prove(section: Section, framework: str, committed) -> dict[str, str]:
@@ -91,9 +87,7 @@ def _text(output) -> str:
 
 
 def _digest(exercise: Exercise) -> str:
-    blocks = _needed(exercise)
-    for kind in ("stub", "check", "solution", "wrong"):
-        blocks += exercise.parts[kind]
+    blocks = [*_needed(exercise), *exercise.code()]
     code = [(code_key(block.source), block.kind, block.refused) for block in blocks]
     return hashlib.sha256(repr(code).encode()).hexdigest()[:12]
 
@@ -102,47 +96,19 @@ def _needed(exercise: Exercise) -> list[Block]:
     """Return the cells before an exercise that set what it reads, and what those read."""
     wanted: set[str] = set()
     own: set[str] = set()
-    for kind in ("stub", "check", "solution", "wrong"):
-        for block in exercise.parts[kind]:
-            reads, sets = _names(block)
-            wanted |= reads - own
-            own |= sets
+    for block in exercise.code():
+        wanted |= _reads(block) - own
+        own |= names_of(block.source).surely
     needed = []
     for block in reversed(exercise.before):
-        reads, sets = _names(block, surely=False)
-        if sets & wanted:
-            wanted = (wanted - _names(block)[1]) | reads
+        names = names_of(block.source)
+        if names.bound & wanted:
+            wanted = (wanted - names.surely) | _reads(block)
             needed.insert(0, block)
     return needed
 
 
-def _names(block: Block, surely: bool = True) -> tuple[set[str], set[str]]:
-    """Return the notebook's variables that a cell, or a function in it, reads unless the cell has
-    set them before, and those that it sets, whatever happens or at all.
-    """
-    reads: set[str] = set()
-    sets: set[str] = set()
-    for statement in ast.parse(as_python(block.source)).body:
-        loads, binds = _loads_and_binds(statement)
-        reads |= loads - sets
-        if not surely or isinstance(statement, ALWAYS):
-            sets |= binds
-    return reads, sets
-
-
-def _loads_and_binds(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    loads, binds = set(), set()
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-        loads.add(statement.target.id)
-    tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        for symbol in table.get_symbols():
-            if table.get_type() == "module" or symbol.is_global():
-                if symbol.is_referenced():
-                    loads.add(symbol.get_name())
-                if symbol.is_assigned() or symbol.is_imported():
-                    binds.add(symbol.get_name())
-    defines = isinstance(statement, DEFINITION)  # Before anybody can call it
-    return (loads - {statement.name} if defines else loads), binds
+def _reads(block: Block) -> set[str]:
+    """Return the variables that a cell, or a function in it, has from the cells before it."""
+    names = names_of(block.source)
+    return names.read | (names.later - names.surely)

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from book.builder.text import Block, Section
 
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
-CODE = ("aside", "stub", "check", "solution", "wrong")
+PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
+CODE = ("aside", *PARTS)
 FOLDED = ("aside", "hint", "solution")
 
 
@@ -106,6 +107,10 @@ class Exercise:
     def id(self) -> str:
         return self.question.id
 
+    def code(self) -> list[Block]:
+        """Return the code that a proof executes, one kind after the other."""
+        return [block for kind in PARTS for block in self.parts[kind]]
+
 
 def exercises(section: Section, framework: str) -> list[Exercise]:
     """Return the exercises of a section. Each goes on to the next prose of another kind."""
@@ -145,7 +150,7 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
     for exercise in exercises(section, framework):
         parts = exercise.parts
         inside |= {block.line for blocks in parts.values() for block in blocks}
-        for kind in ("stub", "check", "solution", "wrong"):
+        for kind in PARTS:
             count = len(parts[kind])
             if not count or (count > 1 and kind in ("stub", "check")):
                 some = "one" if kind in ("stub", "check") else "at least one"
