@@ -31,7 +31,7 @@ class Built:
         return result if self.changed else f"{result}, nothing to write"
 
 
-def executed_language(section: Section, framework: str, lang: str) -> str:
+def executed_language(section: Section, lang: str) -> str:
     """Return the language whose notebook is executed for that of `lang`.
 
     It is the original, since the code is the same, but where strings are translated.
@@ -45,7 +45,7 @@ def build_section(section: Section, framework: str, force=False, kernel=True) ->
     Without a ``kernel``, cells whose outputs do not hold are left without any. Raises BuildError
     if a notebook cannot be executed; then nothing is written.
     """
-    sources = {lang: executed_language(section, framework, lang) for lang in section.langs}
+    sources = {lang: executed_language(section, lang) for lang in section.langs}
     built, renewed = Built(0, 0), {}
     for lang in dict.fromkeys(sources.values()):
         renewed[lang] = renew(section, framework, lang, force, kernel, built)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from book.builder import budget, proof, units, untranslated
 from book.builder.dependencies import names_of
-from book.builder.notebook import gpus_needed, may_fail, program, read_notebook
+from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
 from book.builder.text import Block
@@ -242,14 +242,13 @@ def outputs(cell) -> list[str]:
 def stale(committed) -> list[str]:
     """Cells whose output only GPUs can make, and none made it of the code as it is now."""
     problems, codes = [], hashes(committed)
-    for cell in committed.cells:
-        if cell.cell_type == "code" and gpus_needed(cell):
-            why = without_gpus(committed, cell)
-            if not why and code_of(cell) != codes[cell.id]:
-                why = "what made its output has changed"
-            if why:
-                gpus = counted(gpus_needed(cell), "GPU")
-                problems.append(f"cell {cell.id}: stale, needs {gpus} ({why})")
+    for cell in filter(gpus_needed, code_cells(committed)):
+        why = without_gpus(committed, cell)
+        if not why and code_of(cell) != codes[cell.id]:
+            why = "what made its output has changed"
+        if why:
+            gpus = counted(gpus_needed(cell), "GPU")
+            problems.append(f"cell {cell.id}: stale, needs {gpus} ({why})")
     return problems
 
 
@@ -262,8 +261,7 @@ def notebook(path, expected, committed) -> list[str]:
         ours, theirs = ({cell.get("id"): cell for cell in n.cells} for n in (expected, bare))
         names = [i for i in {**ours, **theirs} if ours.get(i) != theirs.get(i)]
         problems.append(f"differs from its text in {', '.join(map(str, names)) or 'metadata'}")
-    code = [cell for cell in committed.cells if cell.cell_type == "code"]
-    problems += needs_what_gpus_left(code)
+    problems += needs_what_gpus_left(code_cells(committed))
     for cell in committed.cells:
         if cell.cell_type == "code":
             if not cell.execution_count or not run_of(committed, cell):

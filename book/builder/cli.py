@@ -1,12 +1,12 @@
 """The builder's commands.
 
-    python -m book.builder                  build what changed (--force: execute everything again;
-                                          --no-execute: leave what changed without outputs)
-    python -m book.builder check            fail where text, languages and notebooks disagree
-                                          (--release: and where a draft or a stale output is left)
-    python -m book.builder stamp            after re-reading: mark the twins as agreeing
-    python -m book.builder run              execute every notebook afresh into build/
-    python -m book.builder format           lay out the texts' code with ruff
+    python -m book.builder           build what changed (--force: execute everything again;
+                                     --no-execute: leave what changed without outputs)
+    python -m book.builder check     fail where text, languages and notebooks disagree
+                                     (--release: and where a draft or a stale output is left)
+    python -m book.builder stamp     after re-reading: mark the twins as agreeing
+    python -m book.builder run       execute every notebook afresh into build/
+    python -m book.builder format    lay out the texts' code with ruff
 
 `book.builder.text` describes the format of the texts.
 """
@@ -153,51 +153,51 @@ def print_table(rows: Sequence[tuple[str, ...]]) -> None:
         print("  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip())
 
 
-def main(argv=None) -> int:
-    argv = list(sys.argv[1:] if argv is None else argv)
-    commands = {
-        "build": command_build,
-        "check": command_check,
-        "stamp": command_stamp,
-        "run": command_run,
-        "format": command_format,
-    }
-    # `--check` reads well too, and no command means build.
-    if argv and argv[0].lstrip("-") in commands:
-        argv[0] = argv[0].lstrip("-")
-    elif not argv or argv[0] not in ("-h", "--help"):
-        argv.insert(0, "build")
+COMMANDS = {
+    "build": command_build,
+    "check": command_check,
+    "stamp": command_stamp,
+    "run": command_run,
+    "format": command_format,
+}
+
+
+def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     subparsers = parser.add_subparsers(dest="command")
-    for name in commands:
-        sub = subparsers.add_parser(name)
-        sub.add_argument("--section", "--sections", nargs="+", action="extend", metavar="NAME")
-        sub.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
-        if name in ("build", "run"):
-            sub.add_argument("--framework")
-        if name == "build":
-            how = sub.add_mutually_exclusive_group()
-            how.add_argument("--force", action="store_true", help="execute unchanged code too")
-            how.add_argument(
-                "--no-execute",
-                dest="kernel",
-                action="store_false",
-                help="leave cells whose code has changed without outputs",
-            )
-        if name == "check":
-            sub.add_argument(
-                "--release", action="store_true", help="refuse drafts and stale outputs of GPUs"
-            )
-        if name == "run":
-            sub.add_argument("--seconds", type=float, help="budget of one notebook")
-    args = parser.parse_args(argv)
+    parts = {name: subparsers.add_parser(name) for name in COMMANDS}
+    for part in parts.values():
+        part.add_argument("--section", "--sections", nargs="+", action="extend", metavar="NAME")
+        part.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
+    for name in ("build", "run"):
+        parts[name].add_argument("--framework")
+    how = parts["build"].add_mutually_exclusive_group()
+    how.add_argument("--force", action="store_true", help="execute unchanged code too")
+    how.add_argument(
+        "--no-execute",
+        dest="kernel",
+        action="store_false",
+        help="leave cells whose code has changed without outputs",
+    )
+    parts["check"].add_argument(
+        "--release", action="store_true", help="refuse drafts and stale outputs of GPUs"
+    )
+    parts["run"].add_argument("--seconds", type=float, help="budget of one notebook")
+    return parser
+
+
+def main(argv=None) -> int:
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] not in (*COMMANDS, "-h", "--help"):
+        argv.insert(0, "build")
+    args = command_line().parse_args(argv)
     try:
         chapter = Chapter(args.root.resolve())
         if getattr(args, "framework", None) not in (None, *chapter.frameworks):
             raise BuildError(f"no framework {args.framework}; there is {[*chapter.frameworks]}")
-        return commands[args.command](chapter, args)
+        return COMMANDS[args.command](chapter, args)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1
