@@ -9,24 +9,15 @@ executed that do something else, such as to print other words, and those that th
 """
 
 import functools
-import shutil
-import subprocess
 import warnings
 from pathlib import Path
 
 from book.builder.dependencies import dependencies
 from book.builder.notebook import code_cells, code_key, gpus_needed, read_notebook
 from d2l_local.language import counted
+from d2l_local.machine.nvidia import installed_gpus
 
 import pytest
-
-
-@functools.cache
-def gpus_here() -> int:
-    if not shutil.which("nvidia-smi"):
-        return 0
-    done = subprocess.run(["nvidia-smi", "--list-gpus"], capture_output=True, text=True)
-    return len(done.stdout.splitlines()) if done.returncode == 0 else 0
 
 
 @functools.cache
@@ -60,7 +51,7 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in again]
     for item in items:
         needed = gpus_needed(item.cell) if hasattr(item, "cell") else 0
-        if needed > gpus_here():
+        if needed > len(installed_gpus()):
             gpus = counted(needed, "GPU")
             reason = f"needs {gpus}: its committed output comes from a machine that has as many"
             item.add_marker(pytest.mark.skip(reason=reason))
