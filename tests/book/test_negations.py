@@ -109,6 +109,18 @@ NEGATIONS = (
     ),
     Negation(
         "mxnet",
+        "multiple-gpus",
+        "solution-1_1",
+        "import math\n"
+        "devices, small_params, params = [mx.cpu()], [], []\n"
+        "FlatParams = lambda start, device: start\n"
+        "lenet = train_fused = lambda *_, **__: None\n"
+        "loss = lambda *_: mx.nd.array([1.5])\n"
+        "d2l.load_data_fashion_mnist = lambda *_, **__: ([2 * [mx.nd.ones(1)]], [])",
+        "the network learns from small parameters as from Xavier's",
+    ),
+    Negation(
+        "mxnet",
         "parallel-strategies",
         "pipeline-look_3",
         "lane1, lane2, label = 'cpu/0', 'cpu/1', lambda *_: None\n"
@@ -179,6 +191,18 @@ NEGATIONS = (
         "seconds = {(k, b): 1e-6 * (k * b) ** 2 for k in ks for b in bs}",
         "the time of a step is no sum of a part per device and a part per image",
         weak="only the sign of beta is asserted",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "solution-1_1",
+        "import math\n"
+        "devices, small_params, params = ['cpu'], [], []\n"
+        "FlatParams = lambda start, device: start\n"
+        "lenet = train_fused = lambda *_, **__: None\n"
+        "loss = lambda *_: torch.tensor(2.3)\n"
+        "d2l.load_data_fashion_mnist = lambda *_, **__: ([2 * [torch.ones(1)]], [])",
+        "the network learns from neither start",
     ),
     Negation(
         "pytorch",
