@@ -90,7 +90,7 @@ def executed():
         if code in IGNORED:
             cell.metadata["tags"] = ["nbval-ignore-output"]
         notebook.cells.append(cell)
-    return nbclient.NotebookClient(notebook, timeout=100).execute()
+    return nbclient.NotebookClient(notebook, timeout=100, coalesce_streams=True).execute()
 
 
 def planted(notebook):
@@ -159,13 +159,12 @@ def test_there_are_notebooks_in_two_languages():
 def test_committed_notebooks_are_executed(path):
     """Without an execution count nbval compares nothing, and says nothing."""
     cells = [c for c in json.loads(path.read_text("utf-8"))["cells"] if c["cell_type"] == "code"]
-    assert cells
     for i, cell in enumerate(cells):
         source = "".join(cell["source"])
         assert isinstance(cell["execution_count"], int), f"code cell {i}:\n{source}"
         errors = [o for o in cell["outputs"] if o["output_type"] == "error"]
         assert not errors, f"code cell {i}:\n{source}"
-    assert any(cell["outputs"] for cell in cells)
+    assert any(cell["outputs"] for cell in cells) or not cells  # As in the bibliography
 
 
 def in_this_house(folder, cells):
