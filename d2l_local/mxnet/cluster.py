@@ -9,7 +9,10 @@ module starts the processes, watches them and ends them. What it took to do so r
   what `d2l_local.processes.Guarded` sees to.
 * A server restores the optimizer with `pickle`, and so runs what anybody sends who can reach its
   port, as every user of this machine can. Workers sign it with a key that only the job has
-  (`d2l_local.mxnet.member`). Others can still disturb the job: MXNet asks for no password.
+  (`d2l_local.mxnet.member`). Scheduler and servers work in the job's own folder, since a stranger
+  may also have a server delete and write the file of a profile. More than that cannot be kept from
+  other users of this machine: MXNet asks for no password, so they can crash the job or change what
+  it computes.
 * The scheduler numbers workers and servers in the order of their ports if they share one host.
   The ports are chosen in advance, so "worker 1" here is the worker whose ``kv.rank`` is 1.
 * Scheduler and servers never get past ``import mxnet``, three quarters of which is scikit-learn,
@@ -91,8 +94,9 @@ class Cluster:
     """A job of one scheduler, ``num_servers`` servers and ``num_workers`` workers.
 
     Every process runs ``program``, a module's name or the path of a ``.py`` file, with ``args``;
-    importing MXNet turns scheduler and servers into what they are, and they get no further. The
-    processes start with the ``with`` block and are gone when it ends, whatever happens:
+    importing MXNet turns scheduler and servers into what they are, and they get no further; their
+    current folder is the job's. The processes start with the ``with`` block and are gone when it
+    ends, whatever happens:
 
         with Cluster("d2l_local.mxnet.train_lenet_dist", "--num_epochs", 2) as job:
             job.wait()
@@ -154,6 +158,7 @@ class Cluster:
                 **({"GLIBC_TUNABLES": ZEROED_MEMORY} if role == "server" else {}),
                 **self.environment,
                 member.KEY: key,
+                member.FOLDER: self._folder,
             }
             with open(self._log(role, rank), "wb") as log:
                 self.processes[role, rank] = self._guarded.start(

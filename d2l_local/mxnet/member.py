@@ -14,7 +14,8 @@ import runpy
 import sys
 from pathlib import Path
 
-KEY = "D2L_LOCAL_JOB_KEY"  # The environment variable with the job's secret
+# Environment variables: the job's secret, and its folder, which only this user can enter.
+KEY, FOLDER = "D2L_LOCAL_JOB_KEY", "D2L_LOCAL_JOB_FOLDER"
 # Where MXNet packs the optimizer in a worker, and where it restores it in a server.
 PACKS, RESTORES = "mxnet.kvstore.kvstore", "mxnet.kvstore.kvstore_server"
 
@@ -25,11 +26,15 @@ def main() -> None:
     # Where the program may be; what lies here must not take the place of other modules.
     sys.path[:] = [str(here.parents[1]), "", *(path for path in sys.path if path != str(here))]
     sign_what_is_restored(os.environ.pop(KEY))
-    if os.environ["DMLC_ROLE"] != "worker":
-        sys.modules["sklearn"] = None  # type: ignore[assignment]
+    folder = os.environ.pop(FOLDER)
     del sys.argv[0]
     program = sys.argv[0]
-    if program.endswith(".py"):
+    is_file = program.endswith(".py")
+    if os.environ["DMLC_ROLE"] != "worker":
+        sys.modules["sklearn"] = None  # type: ignore[assignment]
+        program = os.path.abspath(program) if is_file else program
+        leave_for(folder)
+    if is_file:
         runpy.run_path(program, run_name="__main__")
     else:
         runpy.run_module(program, run_name="__main__", alter_sys=True)
@@ -58,6 +63,17 @@ def sign_what_is_restored(key: str) -> None:
         return loads(packed, *args, **kwargs)
 
     pickle.dumps, pickle.loads = signed_dumps, signed_loads
+
+
+def leave_for(folder: str) -> None:
+    """Make the job's folder the current one; what was found in the current one still is.
+
+    Whoever reaches the port of a server can have it delete and write the file of a profile, whose
+    name begins with ``rank``, from the current folder on. In the job's folder there is none.
+    """
+    here = os.getcwd()
+    sys.path[:] = [path or here for path in sys.path]
+    os.chdir(folder)
 
 
 def _caller() -> str | None:

@@ -63,6 +63,19 @@ def test_every_process_runs_the_program_and_its_output_is_kept(program, tmp_path
         job.output("worker", 2)
 
 
+@pytest.mark.parametrize("name", ["program.py", "program"])
+def test_scheduler_and_servers_work_in_the_job_s_folder(program, tmp_path, monkeypatch, name):
+    program("import os, beside; print(os.getcwd())")
+    (tmp_path / "beside.py").touch()
+    monkeypatch.chdir(tmp_path)
+    with Cluster(name, seconds=60) as job:
+        job.wait()
+        folder = job.output("server").strip()
+        assert job.output("scheduler").strip() == folder
+        assert os.stat(folder).st_mode & 0o077 == 0
+    assert Path(folder).parent == Path(job.output("worker").strip()) == tmp_path
+
+
 def test_environment_is_added_and_removed(program, monkeypatch):
     monkeypatch.setenv("UNWANTED", "here")
     text = "import os; print(os.environ.get('WANTED'), os.environ.get('UNWANTED'))"
@@ -296,11 +309,6 @@ def test_a_job_trains_as_one_process_does(tmp_path):
         np.testing.assert_allclose(saved[name].asnumpy(), param.data().asnumpy(), atol=1e-12)
 
 
-# A message of ps-lite as an outsider can make it: `PBMeta` with head 0, a body, a request of a
-# simple app, of application and customer 0.
-HEAD, FIELDS = b"\x08\x00", b"\x20\x01\x30\x01\x38\x00\x40\x63\x50\x00"
-
-
 class Opens:
     """What makes a file of the given name when it is restored."""
 
@@ -311,23 +319,50 @@ class Opens:
         return open, (str(self.path), "w")
 
 
-def test_a_server_restores_nothing_of_a_stranger(tmp_path):
+OPTIMIZER, PROFILER = 0, 5  # What MXNet's servers are told in a message
+
+
+@contextlib.contextmanager
+def attacked(head, body, *arguments):
+    """A job to whose server a stranger has sent a message."""
     zmq = pytest.importorskip("zmq")
+    # As an outsider can make it, ps-lite's `PBMeta` with head and body (whose length would take two
+    # bytes from 128 on), a request of a simple app, of application and customer 0.
+    assert len(body) < 128
+    message = b"\x08%c\x12%c%b\x20\x01\x30\x01\x38\x00\x40\x63\x50\x00" % (head, len(body), body)
     options = [*OPTIONS, "--num_epochs", 100000, "--train_size", 50]
-    mark = tmp_path / "restored"
-    body = pickle.dumps(Opens(mark), 0)
-    assert len(body) < 128  # Or its length would take two bytes
     with Cluster(TRAIN, *options, seconds=200) as job, zmq.Context() as context:
         job.wait_for("epoch 1:", "worker", 0)
         [address] = listening(job.processes["server", 0].pid)
         with context.socket(zmq.DEALER) as socket:
+            socket.linger = 0
             socket.identity = b"ps13"  # As a third worker would call itself
             socket.connect(f"tcp://127.0.0.1:{int(address.partition(':')[2], 16)}")
-            socket.send(HEAD + b"\x12" + bytes([len(body)]) + body + FIELDS)
+            socket.send(message)
             with contextlib.suppress(ClusterError):  # The server may fail to reply
-                job.wait_for("refused: it is not signed by a worker of this job", "server")
+                yield job
+
+
+def test_a_server_restores_nothing_of_a_stranger(tmp_path):
+    mark = tmp_path / "restored"
+    with attacked(OPTIMIZER, pickle.dumps(Opens(mark), 0)) as job:
+        job.wait_for("refused: it is not signed by a worker of this job", "server")
     assert not mark.exists()
     assert "refused: it is not signed" in job.output("server")
+
+
+def test_a_server_deletes_no_file_for_a_stranger(tmp_path, monkeypatch):
+    """Told to profile to another file, MXNet deletes what is there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rank0_").mkdir()
+    theses = tmp_path / "thesis", tmp_path / "rank0_thesis"
+    for thesis in theses:
+        thesis.write_text("three years of work")
+    for name in (b"/../thesis", b"thesis"):
+        with attacked(PROFILER, b"filename:%b,profile_all:10" % name) as job:
+            job.wait()
+        assert "there is no socket to node 13" in job.output("server")  # It had carried it out
+    assert all(thesis.exists() for thesis in theses)
 
 
 def restored_and_refused():
