@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -163,7 +164,8 @@ class Timeline:
                 for s in spans
             ]  # fmt: skip
         text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
-        partial = Path(f"{os.fspath(path)}.part")
+        # In a folder for everybody, nobody can have put a link there: the name cannot be guessed.
+        partial = Path(f"{os.fspath(path)}.{uuid.uuid4().hex}.part")
         try:
             partial.write_text(text)
             partial.replace(path)

@@ -350,6 +350,17 @@ def test_saved_trace_is_chrome_s_format(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
 
 
+def test_a_saved_trace_goes_nowhere_else(tmp_path):
+    """In a folder for everybody somebody may have put links where files are about to be made."""
+    precious = tmp_path / "precious"
+    precious.write_text("three years of work")
+    for name in ("trace.json", "trace.json.part"):
+        (tmp_path / name).symlink_to(precious)
+    recorded(("cpu/0", "dot", 0, 1)).save(tmp_path / "trace.json")
+    assert precious.read_text() == "three years of work"
+    assert "dot" in (tmp_path / "trace.json").read_text()
+
+
 def test_a_trace_that_cannot_be_saved_leaves_the_older_file(tmp_path, monkeypatch):
     timeline = recorded(("cpu/0", "dot", 0, 1))
     path = tmp_path / "trace.json"
