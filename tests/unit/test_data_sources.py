@@ -238,6 +238,18 @@ def test_fetched_files_fill_the_cache_and_the_line_comes_once(cache, served, cap
     assert served == list(PACKED)
 
 
+def test_all_files_together_have_one_deadline(monkeypatch):
+    deadlines = []
+
+    def fetch(name, mirrors, largest, check, deadline):
+        deadlines.append(deadline)
+        return check(PACKED[name])
+
+    monkeypatch.setattr(download, "fetch", fetch)
+    data.load_data_fashion_mnist(16)
+    assert len(deadlines) == len(PACKED) and len(set(deadlines)) == 1
+
+
 @pytest.mark.parametrize("rank", ["0", "1"])
 def test_of_several_processes_the_first_speaks(cache, capsys, monkeypatch, rank):
     fill(cache)
