@@ -52,7 +52,9 @@ def torchrun(
     ``dist``, ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device`` is a GPU
     of the process's own if there are enough, and the group's backend NCCL; else it is the CPU, of
     which each process gets a share of the cores, and the backend is Gloo. What the processes print
-    appears here. They can be reached from this host only.
+    appears here. Only this host can reach them, which is all of its users: PyTorch asks for no
+    password, so others can crash the job or change what it computes. Nothing that they send is
+    restored as objects, unless ``fn`` gathers or broadcasts objects, which travel by `pickle`.
 
     Raises ValueError unless ``num_processes`` is a positive integer, and as `torchrun_script`;
     TimeoutError after ``seconds``, RuntimeError with the last lines if a process fails or ends

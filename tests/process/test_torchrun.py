@@ -145,6 +145,27 @@ def test_the_network_cannot_reach_a_job(tmp_path):
     assert addresses == {"127.0.0.1"}
 
 
+TELLS_WHO_RESTORES = """
+import pickle, sys
+def loads(*args, _loads=pickle.loads, **kwargs):
+    with open({file!r}, "a") as file:
+        print(sys._getframe(1).f_globals.get("__name__"), file=file)
+    return _loads(*args, **kwargs)
+pickle.loads = loads
+pickle.loads(pickle.dumps(1))
+"""
+
+
+def test_nothing_that_comes_through_the_store_is_restored(tmp_path, monkeypatch):
+    """To restore an object is to run the code in it, and everybody on this host can send some."""
+    file = tmp_path / "restored by"
+    (tmp_path / "sitecustomize.py").write_text(TELLS_WHO_RESTORES.format(file=str(file)))
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    monkeypatch.setenv("PYTHONPATH", path)
+    d2l.torchrun(rank_and_sum, 2, uses=[total], x=3)
+    assert set(file.read_text().split()) == {"sitecustomize"}
+
+
 @pytest.mark.parametrize("name", ["main", "json", "result", "options", "pathlib"])
 def test_torchrun_with_a_function_of_any_name(tmp_path, monkeypatch, name):
     (tmp_path / "named.py").write_text(f"def {name}(device, x):\n    return x + 1\n")
