@@ -28,7 +28,8 @@ CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
 
 PYTHONS  = $(call fact,$(FRAMEWORK),requires_python)
 # What is pinned without hashes, because the machine decides between its builds: PyTorch for CUDA
-# where there is a driver, else for the CPU; or what PIP_FIND_LINKS offers, where it is set.
+# where there is a driver, else for the CPU; or what PIP_FIND_LINKS offers, where it is set. With it
+# come the CUDA libraries of its build. What every build needs is in the lock file, with hashes.
 UNLOCKED := $(call fact,$(FRAMEWORK),unlocked)
 
 # uv has its own names for three of pip's settings; a reader who set pip's means uv too.

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+from d2l_local import frameworks
 from d2l_local.machine import installed, nvidia
 
 import pytest
@@ -25,7 +26,7 @@ EXTRAS = PYPROJECT["project"]["optional-dependencies"]
 # Each of conda's files and the extra with MXNet's build for it.
 FILES = {"environment.yml": "cu112", "environment-cpu.yml": "mxnet"}
 # Each lock file and the extras that it is compiled from.
-LOCKS = {"mxnet.txt": ["mxnet", "dev"], "pytorch.txt": ["dev"]}
+LOCKS = {f"{name}.txt": row.lock for name, row in frameworks.load().items()}
 
 
 def requirements(*extras: str) -> dict[str, Requirement]:
@@ -149,3 +150,14 @@ def test_the_lock_file_holds_what_pyproject_asks_for(lock):
         assert pins, f"{lock} lacks {requirement}: make lock"
         for pin in pins:
             assert pin.operator == "==" and pin.version in specifier, (requirement, pin)
+
+
+def test_only_the_builds_of_frameworks_are_installed_without_hashes():
+    for row in frameworks.load().values():
+        lines = (ROOT / row.unlocked).read_text().splitlines() if row.unlocked else []
+        pins = by_name([line for line in lines if not line.startswith("#")])
+        assert set(pins) <= set(row.distributions)
+        for name, requirement in pins.items():
+            [pin] = requirement.specifier
+            [asked] = [r for r in map(Requirement, EXTRAS[row.extra]) if r.name == name]
+            assert pin.operator == "==" and pin.version in asked.specifier

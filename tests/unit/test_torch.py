@@ -1,7 +1,9 @@
 """d2l_local.torch: a drop-in for d2l's module, and helpers with the meanings of the MXNet ones."""
 
+import importlib.metadata
 import json
 import os
+import re
 import resource
 import tempfile
 import time
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 import small_data
 from helpers import python
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 torch = pytest.importorskip("torch")
 
@@ -17,6 +21,24 @@ from d2l_local import torch as d2l
 
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")
+
+
+# ---- The lock file ----
+
+
+def test_what_pytorch_asks_for_is_locked():
+    """All but itself and what belongs to one of its builds, which the machine chooses."""
+    lock = Path(__file__).resolve().parents[2] / "requirements/pytorch.txt"
+    lines = [line.rstrip(" \\") for line in lock.read_text().splitlines()]
+    locked = [Requirement(line) for line in lines if re.match("[a-z0-9]", line)]
+    here = {r.name: r.specifier for r in locked if not r.marker or r.marker.evaluate()}
+    for requirement in map(Requirement, importlib.metadata.requires("torch")):
+        name = canonicalize_name(requirement.name)
+        if re.match("nvidia-|cuda-|triton", name):
+            continue
+        if not requirement.marker or requirement.marker.evaluate({"extra": ""}):
+            [pin] = here[name]
+            assert requirement.specifier.contains(pin.version), (requirement, pin)
 
 
 # ---- The drop-in ---------------------------------------------------------------------------------
