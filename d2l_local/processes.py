@@ -271,15 +271,18 @@ def source(fn: Callable) -> str:
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[str]:
-    """A folder for the block. Those that killed processes have left are removed after a day."""
+def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
+    """A folder for the block, in ``where`` or among temporary files.
+
+    Those that killed processes have left there are removed after a day.
+    """
     import fcntl  # Not on Windows
 
-    _sweep()
+    where = os.fspath(where or tempfile.gettempdir())
+    _sweep(where)
     try:
-        folder = tempfile.TemporaryDirectory(prefix=FOLDERS)
+        folder = tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
     except OSError as error:
-        where = tempfile.gettempdir()
         raise OSError(
             error.errno, f"{error.strerror}; make room, or name another folder in TMPDIR", where
         ) from None
@@ -292,10 +295,10 @@ def temporary_folder() -> Iterator[str]:
             os.close(descriptor)
 
 
-def _sweep() -> None:
+def _sweep(where: str) -> None:
     import fcntl
 
-    for old in Path(tempfile.gettempdir()).glob(f"{FOLDERS}*"):
+    for old in Path(where).glob(f"{FOLDERS}*"):
         with contextlib.suppress(OSError):  # It is not ours, in use or gone
             descriptor = os.open(old, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -27,7 +26,7 @@ def execute(notebook, folder: Path, root: Path, cell_seconds=None, seconds=None)
     for cell in code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
     client = new_client(notebook, cell_seconds, seconds)
-    with tempfile.TemporaryDirectory() as home, kernel(client, environment(home, root), folder):
+    with processes.temporary_folder() as home, kernel(client, environment(home, root), folder):
         for number, cell in enumerate(notebook.cells):
             execute_cell(client, cell, number, f"{cell_seconds} s a cell, {seconds} s a notebook")
 
@@ -70,6 +69,7 @@ def kernel(client, env: dict[str, str], folder: Path):
     # This Python, whatever kernel the user has registered under the same name.
     launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
     manager.kernel_spec.argv = [sys.executable, *launch]
+    manager.connection_file = str(Path(env["IPYTHONDIR"], "connection.json"))  # Goes with it
     with processes.Guarded() as guarded, contextlib.ExitStack() as stack:
         stack.callback(lambda: manager.has_kernel and run_sync(manager.shutdown_kernel)(now=True))
         try:

@@ -20,7 +20,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from book.web.merge import merged_page, title_of
 from d2l_local import frameworks
 from d2l_local.language import SKIPPED, beginnings
 from d2l_local.machine.facts import in_words
+from d2l_local.processes import temporary_folder
 
 import jinja2
 import nbformat
@@ -415,7 +415,7 @@ def build(root: Path, out: Path) -> None:
     shutil.rmtree(work, ignore_errors=True)
     write_vendor(work / "vendor")
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as beside:
+    with temporary_folder(out.parent) as beside:
         new, old = Path(beside, "new"), Path(beside, "old")
         for lang in book.languages:
             source = work / lang

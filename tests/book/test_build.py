@@ -13,6 +13,7 @@ from book.builder.cli import main
 from book.builder.language import translate
 from book.builder.notebook import code_cells, code_key, dump, read_notebook, write
 from book.builder.text import Chapter, digest
+from d2l_local import processes
 
 import nbformat
 import pytest
@@ -581,8 +582,11 @@ def test_no_process_survives(tmp_path, number):
         "time.sleep(100)"
     )
     chapter = make(tmp_path, slow=cells(source))
+    (temporary := tmp_path / "temporary").mkdir()
     command = [sys.executable, "-m", "book.builder", "build", "--root", str(tmp_path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)}
+    )
     pids = chapter.root / "build/mxnet/en/pids"
     until(pids.exists)
     process.send_signal(number)
@@ -590,3 +594,6 @@ def test_no_process_survives(tmp_path, number):
     assert process.returncode == (128 + number if number != signal.SIGKILL else -number), errors
     assert_end(map(int, pids.read_text().split()))
     assert not chapter.notebook("mxnet", "en", "slow").exists()
+    # What a killed builder leaves is swept later.
+    assert all(path.name.startswith(processes.FOLDERS) for path in temporary.iterdir())
+    assert number == signal.SIGKILL or not list(temporary.iterdir())

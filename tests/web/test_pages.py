@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from book.web.build import MARK, Book, head, status
-from d2l_local import frameworks
+from d2l_local import frameworks, processes
 
 import nbformat
 import pytest
@@ -496,6 +498,8 @@ def test_a_site_replaces_one_from_before_and_nothing_beside_it(book):
         folder.mkdir()
         (folder / "old.html").write_text("old")
     (out / MARK).touch()
+    (left := book / f"{processes.FOLDERS}left").mkdir()  # Of a build that was killed
+    os.utime(left, (time.time() - 2 * processes.DAY,) * 2)
     spoken = "</script><script>document.title=1</script><!--"
     path = book / "chapters/mxnet/en/pipeline.ipynb"
     content = json.loads(path.read_text("utf-8"))
@@ -508,6 +512,7 @@ def test_a_site_replaces_one_from_before_and_nothing_beside_it(book):
     done = run_build(book, out)
     assert done.returncode == 0, done.stderr
     assert not (out / "old.html").exists() and (beside / "old.html").exists()
+    assert not list(book.glob(f"{processes.FOLDERS}*"))
     # What a chart or an output says stays what it is
     [data] = re.findall(
         r'<script type="application/json" class="timeline">(.*?)</script>',
