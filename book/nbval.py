@@ -36,7 +36,8 @@ def differing(path: Path, first: Path) -> set[str]:
 
 def tested_already(items) -> list:
     """Return the items whose cells do the same as those of another language, which come before."""
-    found, first = [], {}
+    found = []
+    first: dict[tuple[Path, str], Path] = {}
     for item in items:
         if hasattr(item, "cell"):
             path = first.setdefault((item.path.parents[1], item.path.name), item.path)

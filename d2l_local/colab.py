@@ -98,7 +98,7 @@ def _installed(distribution: str) -> bool:
 
 def _pip_beside_what_is_there(packages: Iterable[str]) -> None:
     """Install packages and what they need, without changing any that is there."""
-    versions = {}
+    versions: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():
         # The first one found is the one imported; some of Debian's versions are none to pip.
         versions.setdefault(distribution.metadata["Name"], distribution.version)

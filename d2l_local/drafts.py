@@ -8,10 +8,11 @@ from __future__ import annotations
 from d2l_local import mxnet as _later
 from d2l_local.mxnet import *  # noqa: F403
 
+from d2l.mxnet import sgd as _sgd
 from mxnet.gluon import nn as _nn
 
 
-def resnet18(num_classes: int):
+def resnet18(num_classes: int):  # type: ignore[no-redef]  # In place of that of the line above
     """`d2l_local.mxnet.resnet18` behind a batch normalization: the convolution comes second."""
     net = _nn.HybridSequential()
     net.add(_nn.BatchNorm(), *_later.resnet18(num_classes))
@@ -20,4 +21,4 @@ def resnet18(num_classes: int):
 
 def SGD(params, lr: float) -> None:
     """Update ``params`` in place by their gradients times ``lr``; d2l has a class of this name."""
-    _later.sgd(params, lr, 1)
+    _sgd(params, lr, 1)

@@ -126,11 +126,12 @@ def make(
     framework can compute on, or what stands in for them; ``convert(array)`` makes the framework's
     array of a NumPy array, whose memory it may keep.
     """
+    wait = synchronize  # By another name than the one that it gets in the class
 
     class Benchmark(timing.Benchmark):
         """``with d2l.Benchmark("description"):`` prints the block's time, up to idle devices."""
 
-    Benchmark.synchronize = staticmethod(synchronize)
+        synchronize = staticmethod(wait)
 
     def measure(
         fn: Callable[[], object], repeats: int = 5, number: int = 1, wait: bool = True

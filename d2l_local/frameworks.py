@@ -15,6 +15,7 @@ import sys
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 TABLE = Path(__file__).with_name("frameworks.ini")
 
@@ -75,7 +76,7 @@ def load(table: Path = TABLE) -> dict[str, Framework]:
                 f"{table}, [{name}]: unknown fields: {', '.join(unknown) or 'none'}; missing: "
                 f"{', '.join(missing) or 'none'}; pythons are two, oldest and newest"
             )
-        values = {key: tuple(row[key].split()) if key in _LISTS else row[key] for key in row}
+        values: dict[str, Any] = {**row, **{key: tuple(row[key].split()) for key in _LISTS}}
         found[name] = Framework(name, **values)
     return found
 

@@ -22,6 +22,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 LAST_LINES = 15  # Of what a process that failed had to say
 LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
@@ -69,6 +70,7 @@ class Guarded:
 
     def start(self, command: list[str], **options) -> subprocess.Popen:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
+        self._pipe()  # Where nobody would end the command, it is not started
         process = subprocess.Popen(command, start_new_session=True, **options)
         self._started.append(process)
         self.watch(process.pid)
@@ -81,9 +83,9 @@ class Guarded:
 
     def close(self) -> None:
         """Kill the groups and wait for those that were started here. Called as the block ends."""
-        guard = self._guard
-        if guard is None:
+        if self._guard is None:
             return
+        guard, pipe = self._guard, self._pipe()
         try:
             for group in self._groups:
                 kill(group)
@@ -95,16 +97,25 @@ class Guarded:
             self._tell("over\n")
         finally:  # After an interrupt, too; then it is the guard that kills
             self._guard = None
-            guard.stdin.close()
+            pipe.close()
             guard.wait()
 
+    def _pipe(self) -> IO[bytes]:
+        """What the guard reads. Raises RuntimeError outside of the block, where there is none."""
+        if self._guard is None or self._guard.stdin is None:
+            raise RuntimeError(
+                "nobody guards processes outside of the block `with Guarded() as …:`"
+            )
+        return self._guard.stdin
+
     def _tell(self, line: str) -> None:
+        pipe = self._pipe()
         with contextlib.suppress(BrokenPipeError):  # Somebody has killed the guard
-            self._guard.stdin.write(line.encode())
+            pipe.write(line.encode())
 
     def _let_go(self) -> None:
         if self._guard is not None:
-            self._guard.stdin.close()
+            self._pipe().close()
             self._guard = None
         self._groups, self._started = [], []
 

@@ -154,7 +154,7 @@ def differences(one: Prose, other: Prose) -> list[str]:
 
 def any_language(links: Counter) -> Counter:
     """Return links in which `figure-en.svg` and `figure-zh.svg` are the same."""
-    joined = Counter()
+    joined: Counter[str] = Counter()
     for link, count in links.items():
         joined[re.sub(r"-[a-z]{2}\.svg$", ".svg", link)] += count
     return joined
@@ -209,7 +209,9 @@ def unknown_names(prose: Prose, names: set[str]) -> list[str]:
 
 def needs_what_gpus_left(cells) -> list[str]:
     """Cells that read what only a cell for GPUs sets: elsewhere that one is skipped."""
-    problems, everywhere, with_gpus = [], set(), set()
+    problems = []
+    everywhere: set[str] = set()
+    with_gpus: set[str] = set()
     for cell in cells:
         names = names_of(cell.source)
         if gpus_needed(cell):

@@ -107,7 +107,7 @@ def format_code(text: str, sources: list[str], root: Path) -> str:
             "format",
             "-q",
             "--config",
-            root / "pyproject.toml",
+            str(root / "pyproject.toml"),
         ]
         subprocess.run([*command, path], check=True)
         formatted = [cell.source for cell in nbformat.read(path, 4).cells]

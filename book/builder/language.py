@@ -30,8 +30,9 @@ def comments(source: str) -> list[tuple[int, int, str, list[str]]]:
     result = []
     for token in found:
         if token.type == tokenize.COMMENT:
-            mark = re.match(r"#\s*", token.string)[0]
-            parts = re.split(r"\s\|(?=\s|$)", token.string[len(mark) :])
+            text = token.string[1:].lstrip()
+            mark = token.string.removesuffix(text)
+            parts = re.split(r"\s\|(?=\s|$)", text)
             row, column = token.start
             result.append((row - 1, column, mark, [part.strip() for part in parts]))
     return result
@@ -125,12 +126,13 @@ def _strings(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
             yield from _strings(child)
 
 
-def _literal(code: str, node: ast.expr, source: str) -> Literal | None:
+def _literal(code: str, node: ast.Constant | ast.JoinedStr, source: str) -> Literal | None:
     """Return what a node says in the cell, or None if its pieces are raw and not raw."""
+    assert node.end_lineno is not None and node.end_col_offset is not None  # Python has parsed it
     lines = [line.encode() for line in code.split("\n")]
-    text = b"\n".join(lines[node.lineno - 1 : node.end_lineno])
-    end = len(text) - len(lines[node.end_lineno - 1]) + node.end_col_offset
-    text = text[node.col_offset : end].decode()
+    whole = b"\n".join(lines[node.lineno - 1 : node.end_lineno])
+    end = len(whole) - len(lines[node.end_lineno - 1]) + node.end_col_offset
+    text = whole[node.col_offset : end].decode()
     before = "\n".join(source.split("\n")[: node.lineno - 1] + [""])
     start = len(before) + len(lines[node.lineno - 1][: node.col_offset].decode())
     pieces = [_piece(piece) for piece in _pieces(text)]
@@ -165,6 +167,7 @@ def _pieces(text: str) -> Iterator[str]:
 def _piece(text: str) -> tuple[str, str, str]:
     """Return the prefix of a literal, its quotes, and what stands between them."""
     found = re.fullmatch(r"""([A-Za-z]*)(\"{3}|'{3}|"|')(.*)\2""", text, re.DOTALL)
+    assert found is not None, text  # Python has parsed it
     return found[1], found[2], found[3]
 
 
@@ -209,7 +212,7 @@ def _write(literal: Literal, translation: str) -> str:
 def _fields(node: ast.Constant | ast.JoinedStr) -> Counter[str]:
     """Return the fields of an f-string, or of a text that may be given to `str.format`."""
     if isinstance(node, ast.Constant):
-        return Counter(re.findall(r"\{[^{}]*\}", node.value))
+        return Counter(re.findall(r"\{[^{}]*\}", str(node.value)))
     return Counter(ast.dump(part) for part in node.values if isinstance(part, ast.FormattedValue))
 
 

@@ -59,9 +59,9 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
     answers += [([block], "wrong", block.refused) for block in parts["wrong"]]
     sources = [block.source for block in _needed(exercise)]
     checks = []
-    for blocks, *expected in answers:
+    for blocks, verdict, message in answers:
         sources += [block.source for block in (*blocks, *parts["check"])]
-        checks.append((len(sources) - 1, blocks, *expected))
+        checks.append((len(sources) - 1, blocks, verdict, message))
     notebook = new_notebook(
         cells=[new_code_cell(source, id=f"proof-{n}") for n, source in enumerate(sources)]
     )

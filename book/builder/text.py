@@ -124,7 +124,7 @@ class Section:
 
     def twins(self) -> dict[str, dict[str, Block]]:
         """Return the prose blocks by id, then by language; references have no twins."""
-        twins = {}
+        twins: dict[str, dict[str, Block]] = {}
         for block in self.blocks:
             if block.lang and block.kind != "reference":
                 twins.setdefault(block.id, {})[block.lang] = block
@@ -422,20 +422,22 @@ def read_strings_block(cell, line: int, where: Path) -> Strings:
 def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) -> set[str]:
     """Give each cell the strings that are translated for it; return the languages that are."""
     cells = [part for part in parts if isinstance(part, Block) and not part.lang]
-    spoken, last = set(), None
+    spoken: set[str] = set()
+    last: list[Block] = []  # The cell right before, if it is one
     for part in parts:
         if isinstance(part, Block):
-            last = part
+            last = [] if part.lang else [part]
             continue
         if part.lang not in langs[1:]:
             raise BuildError(f"{where}:{part.line}: strings: no translation is in {part.lang}")
-        if part.section != (last not in cells) or part.section and part.line > cells[0].line:
+        late = bool(cells) and part.line > cells[0].line
+        if part.section == bool(last) or (part.section and late):
             raise BuildError(
                 f"{where}:{part.line}: strings stand right after their cell, or for all cells "
                 'before the first one, with "for": "section"'
             )
         spoken.add(part.lang)
-        give(part, cells if part.section else [last], where)
+        give(part, cells if part.section else last, where)
     return spoken
 
 

@@ -39,8 +39,8 @@ def shown(source: str) -> Iterator[tuple[str, int]]:
     except SyntaxError:
         return
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
-            yield node.body[0].value.value, 3
+        if isinstance(node, ast.FunctionDef) and (said := ast.get_docstring(node, clean=False)):
+            yield said, 3
         if not isinstance(node, ast.Call):
             continue
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -53,7 +53,7 @@ def shown(source: str) -> Iterator[tuple[str, int]]:
                     yield by_place[place], enough
 
 
-def _said(node: ast.AST) -> Iterator[ast.AST]:
+def _said(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
     """Yield the strings of an expression, but for those that a call within it takes."""
     if isinstance(node, (ast.Constant, ast.JoinedStr)):
         yield node

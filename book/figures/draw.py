@@ -15,8 +15,8 @@ from book.figures.figures import FIGURES
 
 def draw(name, language):
     """Return the SVG of a figure in a language and the labels that it used."""
-    function, *frame = FIGURES[name]
-    drawing = Drawing(language, *frame)
+    function, width, height, title, desc = FIGURES[name]
+    drawing = Drawing(language, width, height, title, desc)
     function(drawing)
     return drawing.svg(), drawing.used
 

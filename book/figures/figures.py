@@ -4,17 +4,30 @@ What a figure says goes through `d.t`, in English; img/labels.yml holds the othe
 """
 
 import inspect
+from collections.abc import Callable
 
-from book.figures.drawing import EDGE, GRAY, GREEN, KINDS, ORANGE, SMALL, YELLOW, toward
+from book.figures.drawing import (
+    EDGE,
+    GRAY,
+    GREEN,
+    KINDS,
+    ORANGE,
+    SMALL,
+    YELLOW,
+    Drawing,
+    toward,
+)
 
-FIGURES = {}
+Draws = Callable[[Drawing], None]
+# What draws a figure, its width and height, its title and its description, by its name.
+FIGURES: dict[str, tuple[Draws, int, int, str, str]] = {}
 
 
-def figure(width, height):
+def figure(width: int, height: int) -> Callable[[Draws], Draws]:
     """Register a function that draws a figure; its docstring is the title and the description."""
 
-    def register(function):
-        title, _, desc = inspect.getdoc(function).partition(".\n\n")
+    def register(function: Draws) -> Draws:
+        title, _, desc = (inspect.getdoc(function) or "").partition(".\n\n")
         name = function.__name__.replace("_", "-")
         FIGURES[name] = (function, width, height, title, " ".join(desc.split()))
         return function

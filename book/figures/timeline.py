@@ -11,6 +11,8 @@ matplotlib.use("svg")
 
 from d2l_local import mxnet as d2l
 
+from matplotlib import pyplot as plt
+
 
 def record():
     """Lanes of 20 products on each of two CPU cores."""
@@ -32,7 +34,7 @@ def main() -> None:
     stock = d2l.Timeline(d2l.in_new_process(record, MXNET_CPU_TEMP_COPY=4))
     ours = d2l.Timeline(d2l.in_new_process(record))
     matplotlib.rcParams["svg.hashsalt"] = "timeline"  # No random ids
-    figure, axes = d2l.plt.subplots(2, 1, figsize=(8, 3), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(2, 1, figsize=(8, 3), sharex=True, layout="constrained")
     for ax, timeline, title in zip(axes, (stock, ours), ("MXNet's defaults", "with d2l_local")):
         timeline.plot(ax)
         ax.set_title(f"20 products on each of two cores, {title}", loc="left", fontsize=10)

@@ -67,7 +67,7 @@ def watch(answered: threading.Event, silence: float, seconds: float) -> None:
 
 def why(error: Exception) -> str:
     """Say in a few words why a file cannot be had; Requests' own texts fill several lines."""
-    if isinstance(error, requests.HTTPError):
+    if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"HTTP status {error.response.status_code}"
     if type(error) is ValueError:
         return str(error)

@@ -44,5 +44,7 @@ def common_seconds(a: list[tuple[float, float]], b: list[tuple[float, float]]) -
 
 def in_order(lane: str) -> tuple[str, int, str]:
     """The key by which lanes are sorted: ``cpu/2`` comes before ``cpu/10``."""
-    kind, number, rest = re.fullmatch(r"(\D*)(\d*)(.*)", lane, re.DOTALL).groups()
-    return kind, int(number or -1), rest
+    number = re.search(r"\d+", lane)
+    if number is None:
+        return lane, -1, ""
+    return lane[: number.start()], int(number[0]), lane[number.end() :]

@@ -62,7 +62,8 @@ class Timeline(timeline.Timeline):
         )
 
     def _spans(self, events):
-        open_spans, lanes = {}, _Lanes(events)
+        open_spans: dict[tuple, list[float]] = {}
+        lanes = _Lanes(events)
         for event in events:
             key = event["pid"], event["tid"], event["name"]
             if event["ph"] == "B":

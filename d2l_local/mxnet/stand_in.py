@@ -82,7 +82,7 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
             "GPUs: {gpus}; there are enough here, and nothing stands in for them",
             gpus=_listed(gpus),
         )
-        return _install(StandIn([], _in_force))
+        return _installed(StandIn([], _in_force))
     engine.require_parallel_cpus()  # One of them and cpu(0) are two already
     device.prepare_cpus(cpus)
     missing = [f"gpu({i})" for i in range(len(gpus), n)]
@@ -93,7 +93,7 @@ def stand_in_for_gpus(n: int = 2) -> StandIn:
         missing=_listed(missing),
         why=here if gpus else device.why_no_gpu(),
     )
-    return _install(StandIn(gpus + cpus, _in_force))
+    return _installed(StandIn(gpus + cpus, _in_force))
 
 
 def _listed(contexts: list) -> str:
@@ -123,14 +123,18 @@ def _num_gpus():
 _in_force: StandIn | None = None
 
 
-def _install(stand_in: StandIn | None) -> StandIn | None:
+def _installed(stand_in: StandIn) -> StandIn:
+    _install(stand_in)
+    return stand_in
+
+
+def _install(stand_in: StandIn | None) -> None:
     """Put its devices in the place of GPUs; where there are none, MXNet's own functions back."""
     global _in_force
     _in_force = stand_in
     device.stand_ins = contexts = stand_in.devices if stand_in else []
     for mxnets, ours in ((_mxnet_gpu, _gpu), (_mxnet_num_gpus, _num_gpus)):
-        old, new = (mxnets, ours) if contexts else (ours, mxnets)
+        name, (old, new) = mxnets.__name__, (mxnets, ours) if contexts else (ours, mxnets)
         for module in list(sys.modules.values()):  # The reader's too: from mxnet import gpu
-            if getattr(module, "__dict__", {}).get(old.__name__) is old:
-                setattr(module, old.__name__, new)
-    return stand_in
+            if getattr(module, "__dict__", {}).get(name) is old:
+                setattr(module, name, new)

@@ -201,9 +201,10 @@ def load() -> Report:
 
 def require_parallel_cpus() -> None:
     """Raise RuntimeError if two CPU devices used together would hang in this process."""
-    if load().deadlock:
+    done = load()
+    if done.deadlock:
         raise RuntimeError(
-            f"MXNet was imported before d2l_local and runs {_report['threads']} threads on each "
+            f"MXNet was imported before d2l_local and runs {done['threads']} threads on each "
             "CPU device; with more than one thread, two CPU devices deadlock in OpenBLAS. Restart "
             "the kernel and import d2l_local first, or set OMP_NUM_THREADS=1 before Python starts."
         )
@@ -338,7 +339,7 @@ def _without(module: str) -> Iterator[None]:
     if module in sys.modules:
         yield
         return
-    sys.modules[module] = None
+    sys.modules[module] = None  # type: ignore[assignment]  # None: Python's mark for "not there"
     try:
         yield
     finally:
@@ -442,13 +443,15 @@ def load_system_library(name: str) -> None:
     ``libgomp-<hash>.so.1.0.0`` also inside, where the loader looks; we load a copy with the name
     set right. Raises ImportError where there is no such copy either.
     """
+    import numpy
+
     try:
         ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
         return
     except OSError as error:
         reason = error
     (stem, _, version), wheel = name.split("."), SYSTEM_LIBRARIES[name]
-    site_packages = Path(importlib.util.find_spec("numpy").origin).parents[1]
+    site_packages = Path(numpy.__file__).parents[1]
     bundled = sorted(site_packages.glob(f"*.libs/{stem}-*.so*"))
     if not bundled:
         raise ImportError(

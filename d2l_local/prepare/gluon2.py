@@ -44,12 +44,12 @@ def patch(mxnet: ModuleType) -> None:
     _wrap(gluon.Trainer, ["__init__", "allreduce_grads", "step", "update"], classic)
     _wrap(gluon.Trainer, ["load_states", "save_states"], classic)
     _wrap(mxnet.optimizer.Optimizer, ["update_multi_precision"], _updating_one_by_one)
-    mxnet.metric = gluon.metric
+    vars(mxnet)["metric"] = gluon.metric
     gluon.contrib.nn = sys.modules["mxnet.gluon.contrib.nn"] = gluon.nn
     _refuse_what_is_gone(mxnet)
 
 
-def _subclasses(cls: type) -> Iterator[type]:
+def _subclasses(cls: type[object]) -> Iterator[type[object]]:
     yield cls
     for subclass in cls.__subclasses__():
         yield from _subclasses(subclass)
@@ -69,9 +69,9 @@ def _taking_classic_arrays(mxnet: ModuleType, method: Callable) -> Callable:
     def wrapper(self, *args: Any, **kwargs: Any) -> Any:
         if mxnet.util.is_np_array():
             return method(self, *args, **kwargs)
-        args = [_each(mxnet.nd.NDArray, "as_np_ndarray", arg) for arg in args]
+        converted = [_each(mxnet.nd.NDArray, "as_np_ndarray", arg) for arg in args]
         with mxnet.util.np_shape(True), mxnet.util.np_array(True):
-            result = method(self, *args, **kwargs)
+            result = method(self, *converted, **kwargs)
         return _each(mxnet.np.ndarray, "as_nd_ndarray", result)
 
     return wrapper

@@ -68,7 +68,7 @@ from d2l.torch import *  # noqa: E402, F403
 
 # d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
 # the replacements below too.
-_d2l.d2l = sys.modules[__name__]
+vars(_d2l)["d2l"] = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import face as _face  # noqa: E402

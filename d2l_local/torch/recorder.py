@@ -12,7 +12,7 @@ import torch
 
 class Timeline(timeline.Timeline):
     __doc__ = (
-        timeline.Timeline.__doc__
+        (timeline.Timeline.__doc__ or "")  # Python -OO leaves it out
         + """
     Every GPU has two lanes, ``"gpu/0"`` for kernels and ``"gpu/0 copies"`` for what moves data
     (copies, collectives); the lane ``"cpu/0"`` holds the operators that Python called, which take

@@ -20,6 +20,7 @@ from book.builder.text import BuildError
 from d2l_local.language import NO_FONT
 
 import pytest
+import small_chapter
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from small_chapter import make
 from test_build import call, cells
@@ -221,6 +222,20 @@ def test_what_a_block_of_strings_must_not_be(tmp_path, after, section, why):
     text = bilingual(CODE, 'print("size")', after=after, section=section)
     with pytest.raises(BuildError, match=f"small.md:[0-9]+: .*{why}"):
         make(tmp_path, small=text)
+
+
+@pytest.mark.parametrize(
+    ("strings", "why"), [("{}", None), ("size: 大小", "no string in the code is 'size'")]
+)
+def test_strings_of_a_section_without_code(tmp_path, strings, why):
+    text = small_chapter.bilingual(
+        f'\n+++ {{"strings": "zh", "for": "section"}}\n{strings}\n', "mxnet"
+    )
+    if why is None:
+        assert make(tmp_path, small=text).sections()[0].spoken == {"zh"}
+    else:
+        with pytest.raises(BuildError, match=why):
+            make(tmp_path, small=text)
 
 
 # ---- What is left --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from d2l_local.machine import installed, nvidia
 from d2l_local.prepare import engine
 from d2l_local.processes import in_new_process
 
+import numpy
 import pytest
 from settings import NOTHING_SET
 
@@ -464,11 +465,8 @@ def test_neither_library_nor_wheel_is_an_error_with_the_cure(
     def not_found(name, *args, **kwargs):
         raise OSError(f"{name}: cannot open shared object file")
 
-    class NumPy:
-        origin = str(tmp_path / "numpy" / "__init__.py")
-
     monkeypatch.setattr(engine.ctypes, "CDLL", not_found)
-    monkeypatch.setattr(engine.importlib.util, "find_spec", lambda name: NumPy)
+    monkeypatch.setattr(numpy, "__file__", str(tmp_path / "numpy" / "__init__.py"))
     with pytest.raises(ImportError) as caught:
         engine.load_system_library(name)
     for part in (f"{name}: cannot open", f"apt-get install {package};", f"pip install {wheel},"):

@@ -327,6 +327,17 @@ def test_a_group_that_somebody_else_has_started():
         assert process.wait(timeout=60) == -signal.SIGKILL
 
 
+def test_nothing_starts_that_nobody_guards(tmp_path):
+    guarded = processes.Guarded()
+    with pytest.raises(RuntimeError, match="outside of the block"):
+        guarded.start(["touch", str(tmp_path / "started")])
+    with guarded:
+        pass
+    with pytest.raises(RuntimeError, match="outside of the block"):
+        guarded.start(["touch", str(tmp_path / "started")])
+    assert guarded._started == [] and list(tmp_path.iterdir()) == []
+
+
 def test_a_command_that_is_not_there():
     with pytest.raises(FileNotFoundError, match="no-such-command"):
         processes.run(["no-such-command"], 60, "nothing")

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import runpy
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,8 @@ from packaging.utils import canonicalize_name
 torch = pytest.importorskip("torch")
 
 from d2l_local import torch as d2l
+from d2l_local.measure.timeline import Timeline
+from d2l_local.torch import recorder
 
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")
@@ -76,6 +79,12 @@ def test_missing_torchvision_is_named_when_used_and_not_left_behind():
         "try:\n    d2l.FashionMNIST()\nexcept ImportError as error:\n    print(error)\n"
     )
     assert "torchvision cannot be imported here" in python(code).stdout
+
+
+def test_a_python_that_drops_docstrings_imports_it(monkeypatch):
+    """Python -OO does."""
+    monkeypatch.setattr(Timeline, "__doc__", None)
+    assert '"gpu/0"' in runpy.run_path(recorder.__file__)["Timeline"].__doc__
 
 
 # ---- Devices -------------------------------------------------------------------------------------
