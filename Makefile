@@ -46,7 +46,7 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test test-unit lab notebooks check stamp bench lint lock clean setup-web html serve test-web test-matrix test-again test-colab
+.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -152,6 +152,9 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m mypy
 	$(PY) -m book.builder format
 
+types: $(READY)  ## Check the types (FRAMEWORK=pytorch: with those of PyTorch)
+	$(PY) -m mypy
+
 compile_lock = $(UV) pip compile --quiet --upgrade --universal --python-version $(1) --generate-hashes --no-emit-index-url --no-emit-find-links
 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
@@ -161,5 +164,5 @@ lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	echo uv | $(call compile_lock,3.9) --no-header - --output-file requirements/uv.txt
 
 clean:  ## Remove everything that was made here: .venv, .uv, build
-	rm -rf .venv .venv-* .uv book/web/node_modules build .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* .uv book/web/node_modules build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

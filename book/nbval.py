@@ -13,10 +13,11 @@ import warnings
 from pathlib import Path
 
 from book.builder.dependencies import dependencies
-from book.builder.notebook import code_cells, code_key, gpus_needed, read_notebook
+from book.builder.notebook import code_cells, code_key, gpus_needed
 from d2l_local.language import counted
 from d2l_local.machine.nvidia import installed_gpus
 
+import nbformat
 import pytest
 
 
@@ -26,15 +27,15 @@ def differing(path: Path, first: Path) -> set[str]:
 
     The set-up, which names the language, differs always and counts for nothing by itself.
     """
-    cells = [cell for cell in code_cells(read_notebook(path)) if cell.id != "setup"]
-    same = {cell.id: code_key(cell.source) for cell in code_cells(read_notebook(first))}
+    cells = [cell for cell in code_cells(nbformat.read(path, 4)) if cell.id != "setup"]
+    same = {cell.id: code_key(cell.source) for cell in code_cells(nbformat.read(first, 4))}
     other = [i for i, cell in enumerate(cells) if code_key(cell.source) != same.get(cell.id)]
     needed = dependencies([cell.source for cell in cells])
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
 
 
-def tested_already(items) -> list:
+def tested_already(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return the items whose cells do the same as those of another language, which come before."""
     found = []
     first: dict[tuple[Path, str], Path] = {}
@@ -58,7 +59,7 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def claim_failed(item) -> bool:
+def claim_failed(item: pytest.Item) -> bool:
     """Whether an assertion of a cell failed whose outputs differ from run to run."""
     cell, outputs = getattr(item, "cell", {}), getattr(item, "test_outputs", None) or [{}]
     measures = "nbval-ignore-output" in cell.get("metadata", {}).get("tags", [])

@@ -22,7 +22,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 LAST_LINES = 15  # Of what a process that failed had to say
 LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
@@ -68,7 +68,7 @@ class Guarded:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def start(self, command: list[str], **options) -> subprocess.Popen:
+    def start(self, command: list[str], **options: Any) -> subprocess.Popen:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
         self._pipe()  # Where nobody would end the command, it is not started
         process = subprocess.Popen(command, start_new_session=True, **options)
@@ -227,7 +227,7 @@ def last_lines(text: str) -> str:
 # --- Functions ------------------------------------------------------------------------------------
 
 
-def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object):
+def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object) -> Any:
     """Call ``fn()`` in a new Python process and return what it returned, by way of JSON.
 
     For settings that a framework reads only once. ``environment`` is added to the environment

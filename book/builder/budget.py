@@ -119,7 +119,9 @@ def problems(section: Section, framework: str) -> Iterator[tuple[str, str]]:
 
 def table(sections: list[Section]) -> list[tuple[str, ...]]:
     """Return the sizes of all notebooks, with what a budget allows, as rows of a table."""
-    rows = [("notebook", "words", "Han/word", "cells", "median", "longest", "aside words")]
+    rows: list[tuple[str, ...]] = [
+        ("notebook", "words", "Han/word", "cells", "median", "longest", "aside words")
+    ]
     for section in sections:
         allowed = {key: f"/{section.budget[key]}" if section.budget else "" for key in KEYS}
         for framework in section.frameworks:

@@ -15,6 +15,9 @@ from book.builder.text import BuildError, Chapter, Section
 from d2l_local.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
+import nbformat
+from nbformat import NotebookNode
+
 
 @dataclass
 class Built:
@@ -39,7 +42,9 @@ def executed_language(section: Section, lang: str) -> str:
     return lang if lang in section.spoken else section.langs[0]
 
 
-def build_section(section: Section, framework: str, force=False, kernel=True) -> Built:
+def build_section(
+    section: Section, framework: str, force: bool = False, kernel: bool = True
+) -> Built:
     """Write the notebooks of a section, with new outputs where the old ones do not hold.
 
     Without a ``kernel``, cells whose outputs do not hold are left without any. Raises BuildError
@@ -59,7 +64,9 @@ def build_section(section: Section, framework: str, force=False, kernel=True) ->
     return built
 
 
-def renew(section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built):
+def renew(
+    section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built
+) -> NotebookNode:
     """Return a notebook with all its outputs, executing it if any of them is to be new."""
     notebook = section.notebook(framework, lang)
     committed = read_notebook(section.chapter.notebook(framework, lang, section.name))
@@ -82,7 +89,7 @@ def renew(section: Section, framework: str, lang: str, force: bool, kernel: bool
     return notebook
 
 
-def renewable(notebook, force=False) -> list:
+def renewable(notebook: NotebookNode, force: bool = False) -> list[NotebookNode]:
     """Return the cells whose outputs do not hold, and for which this machine has the GPUs.
 
     With ``force``, no output holds. A cell without any output is executed on every machine.
@@ -100,7 +107,9 @@ def renewable(notebook, force=False) -> list:
     ]
 
 
-def renew_cells(notebook, cells: list, folder: Path, root: Path) -> None:
+def renew_cells(
+    notebook: NotebookNode, cells: list[NotebookNode], folder: Path, root: Path
+) -> None:
     """Execute a notebook as a whole, and take the new outputs of some cells."""
     fresh = provenance.as_made(notebook)
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +131,7 @@ def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[s
     return proof.prove(section, framework, None if force else committed)
 
 
-def share(source, notebook) -> None:
+def share(source: NotebookNode, notebook: NotebookNode) -> None:
     """Give a notebook the outputs of one with the same code in another language."""
     for cell, old in zip(code_cells(notebook), code_cells(source)):
         provenance.inherit(notebook, cell, source, old)
@@ -148,7 +157,7 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     """Execute a committed notebook afresh into `build/`, where it is left even if it fails."""
     lang, framework = path.parent.name, path.parent.parent.name
     ran, started = Ran(f"{framework}/{path.stem}", lang), time.monotonic()
-    notebook = provenance.as_made(read_notebook(path))
+    notebook = provenance.as_made(nbformat.read(path, as_version=4))
     folder = chapter.root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -165,7 +174,7 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     return ran
 
 
-def devices(notebook) -> str:
+def devices(notebook: NotebookNode) -> str:
     """Return the devices that the notebook's own banner names."""
     text = "".join(o.get("text", "") for c in code_cells(notebook) for o in c.get("outputs", []))
     names = "|".join(re.escape(name) for name in beginnings("devices: {devices} ({what})"))

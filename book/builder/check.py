@@ -10,7 +10,8 @@ import json
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from urllib.parse import unquote
 
 from book.builder import budget, proof, units, untranslated
@@ -18,8 +19,10 @@ from book.builder.dependencies import names_of
 from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
-from book.builder.text import Block
+from book.builder.text import Block, Chapter, Section
 from d2l_local.language import NO_FONT, beginnings, counted
+
+from nbformat import NotebookNode
 
 OUTPUT_BYTES = 512 * 1024
 # What Matplotlib says about a character that its fonts lack, and what it draws instead in an SVG:
@@ -33,12 +36,12 @@ MISSING_GLYPH = re.compile(
 # ---- Texts ---------------------------------------------------------------------------------------
 
 
-def at(section, block, what: str) -> str:
+def at(section: Section, block: Block, what: str) -> str:
     name = f"{block.lang}/{block.id}" if block.lang else "code"
     return f"{section.path.name}:{block.line}: [{name}] {what}"
 
 
-def twins(section) -> list[str]:
+def twins(section: Section) -> list[str]:
     """Missing, misplaced and stale twins."""
     problems, previous = [], None
     for group in section.twins().values():
@@ -61,13 +64,13 @@ def twins(section) -> list[str]:
     return problems
 
 
-def draft(section) -> list[str]:
+def draft(section: Section) -> list[str]:
     """That a section is a draft, and in which languages it is not all there."""
     without = f", not all in {' and '.join(section.missing)}" if section.missing else ""
     return [f"{section.path.name}: a draft{without}"] if section.draft else []
 
 
-def not_translated(section) -> list[str]:
+def not_translated(section: Section) -> list[str]:
     """What the code of a section prints and draws in the original's language alone."""
     problems = []
     for lang in section.langs[1:]:
@@ -79,7 +82,7 @@ def not_translated(section) -> list[str]:
     return problems
 
 
-def text(section) -> list[str]:
+def text(section: Section) -> list[str]:
     """Everything that can be wrong with a text by itself."""
     proses = {
         name: {lang: read(block.source) for lang, block in group.items()}
@@ -90,7 +93,7 @@ def text(section) -> list[str]:
     return [*twins(section), *problems, *headings(section, proses)]
 
 
-def in_prose(section, proses: dict[str, dict[str, Prose]]) -> Iterator[tuple[Block, str]]:
+def in_prose(section: Section, proses: dict[str, dict[str, Prose]]) -> Iterator[tuple[Block, str]]:
     """What is wrong with the prose, each with its block; `proses` go by id, then by language."""
     glossary, original = section.chapter.glossary, section.langs[0]
     names = section.words() | set(section.names) | set(dir(builtins)) | set(keyword.kwlist)
@@ -112,7 +115,7 @@ def in_prose(section, proses: dict[str, dict[str, Prose]]) -> Iterator[tuple[Blo
             yield from ((block, what) for what in found)
 
 
-def in_code(section) -> Iterator[tuple[Block, str]]:
+def in_code(section: Section) -> Iterator[tuple[Block, str]]:
     """What is wrong with the code, each with its block."""
     for block in section.code():
         lines = budget.lines(block.source)
@@ -126,7 +129,7 @@ def in_code(section) -> Iterator[tuple[Block, str]]:
                 yield block, what
 
 
-def headings(section, proses: dict[str, dict[str, Prose]]) -> list[str]:
+def headings(section: Section, proses: dict[str, dict[str, Prose]]) -> list[str]:
     """Headings that every section with exercises must have, in each of its languages."""
     problems = []
     for lang in section.langs if section.exercises else ():
@@ -180,7 +183,7 @@ def forms(term: dict, lang: str) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def missing_terms(one: Prose, other: Prose, original: str, lang: str, glossary) -> list[str]:
+def missing_terms(one: Prose, other: Prose, original: str, lang: str, glossary: dict) -> list[str]:
     """Terms of the original that the translation renders otherwise."""
     problems = []
     for term in glossary["terms"]:
@@ -207,7 +210,7 @@ def unknown_names(prose: Prose, names: set[str]) -> list[str]:
 # ---- Notebooks -----------------------------------------------------------------------------------
 
 
-def needs_what_gpus_left(cells) -> list[str]:
+def needs_what_gpus_left(cells: list[NotebookNode]) -> list[str]:
     """Cells that read what only a cell for GPUs sets: elsewhere that one is skipped."""
     problems = []
     everywhere: set[str] = set()
@@ -223,7 +226,7 @@ def needs_what_gpus_left(cells) -> list[str]:
     return problems
 
 
-def outputs(cell) -> list[str]:
+def outputs(cell: NotebookNode) -> list[str]:
     """What the outputs of a code cell must not be."""
     problems = []
     for output in cell.get("outputs", []):
@@ -241,7 +244,7 @@ def outputs(cell) -> list[str]:
     return problems
 
 
-def stale(committed) -> list[str]:
+def stale(committed: NotebookNode) -> list[str]:
     """Cells whose output only GPUs can make, and none made it of the code as it is now."""
     problems, codes = [], hashes(committed)
     for cell in filter(gpus_needed, code_cells(committed)):
@@ -254,7 +257,7 @@ def stale(committed) -> list[str]:
     return problems
 
 
-def notebook(path, expected, committed) -> list[str]:
+def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None) -> list[str]:
     """Compare a notebook with what its text makes, and look at its outputs."""
     if committed is None:
         return ["missing: build it"]
@@ -283,7 +286,7 @@ def notebook(path, expected, committed) -> list[str]:
 # ---- All of it -----------------------------------------------------------------------------------
 
 
-def sections(chapter, names=None) -> tuple[list[str], list[str]]:
+def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
     """Return what is wrong with sections, by default all, and what a release must not have."""
     problems, unready = [], []
     for section in chapter.sections(names):
@@ -311,7 +314,7 @@ def sections(chapter, names=None) -> tuple[list[str], list[str]]:
     return problems, unready
 
 
-def orphans(chapter) -> list[str]:
+def orphans(chapter: Chapter) -> list[str]:
     """Notebooks that no text makes."""
     known = {
         chapter.notebook(framework, lang, section.name)

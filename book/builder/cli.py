@@ -31,7 +31,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
 
-def command_build(chapter: Chapter, args) -> int:
+def command_build(chapter: Chapter, args: argparse.Namespace) -> int:
     failed = 0
     for section in chapter.sections(args.section):
         for problem in check.twins(section) + check.draft(section):
@@ -44,7 +44,7 @@ def command_build(chapter: Chapter, args) -> int:
     return 1 if failed else 0
 
 
-def build_one(section: Section, framework: str, args) -> bool:
+def build_one(section: Section, framework: str, args: argparse.Namespace) -> bool:
     """Build a section and say what came of it; return whether it succeeded."""
     started = time.monotonic()
     path = section.chapter.notebook(framework, section.langs[0], section.name)
@@ -61,7 +61,7 @@ def build_one(section: Section, framework: str, args) -> bool:
     return True
 
 
-def command_check(chapter: Chapter, args) -> int:
+def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
     problems, unready = check.sections(chapter, args.section)
     for path, text in readmes(chapter).items():
         if path.read_text("utf-8") != text:
@@ -77,14 +77,14 @@ def command_check(chapter: Chapter, args) -> int:
     return 1 if problems else 0
 
 
-def command_stamp(chapter: Chapter, args) -> int:
+def command_stamp(chapter: Chapter, args: argparse.Namespace) -> int:
     for section in chapter.sections(args.section):
         for block in restamp(section):
             print(f"{section.path.name}:{block.line}: [{block.lang}/{block.id}] stamped")
     return 0
 
 
-def command_format(chapter: Chapter, args) -> int:
+def command_format(chapter: Chapter, args: argparse.Namespace) -> int:
     for section in chapter.sections(args.section):
         text = section.path.read_text("utf-8")
         formatted = format_code(text, [block.source for block in section.code()], chapter.root)
@@ -119,7 +119,7 @@ def format_code(text: str, sources: list[str], root: Path) -> str:
     return text
 
 
-def command_run(chapter: Chapter, args) -> int:
+def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
     paths = [
         path
         for framework in ([args.framework] if args.framework else chapter.frameworks)
@@ -188,7 +188,7 @@ def command_line() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv=None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] not in (*COMMANDS, "-h", "--help"):
         argv.insert(0, "build")

@@ -18,7 +18,7 @@ import ast
 import functools
 import hashlib
 import symtable
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from book.builder.notebook import as_python, code_key, scopes
@@ -67,7 +67,9 @@ def names_of(source: str) -> Names:
     return names
 
 
-def _globals(table: symtable.SymbolTable, inside: bool = False):
+def _globals(
+    table: symtable.SymbolTable, inside: bool = False
+) -> Iterator[tuple[symtable.Symbol, bool]]:
     """Yield the notebook's names in a table, and whether they stand inside of a function."""
     inside = inside or (table.get_type() == "function" and table.get_name() != "genexpr")
     for symbol in table.get_symbols():
@@ -77,7 +79,7 @@ def _globals(table: symtable.SymbolTable, inside: bool = False):
         yield from _globals(child, inside)
 
 
-def _straight(statements: list[ast.stmt]):
+def _straight(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements that run whatever happens."""
     for statement in statements:
         yield statement

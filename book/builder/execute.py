@@ -7,17 +7,30 @@ import os
 import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from book.builder.notebook import code_cells, may_fail
 from book.builder.text import BuildError
 from d2l_local import processes
 
+from nbformat import NotebookNode
+
+if TYPE_CHECKING:
+    from nbclient import NotebookClient
+
 CELL_SECONDS = 300
 NOTEBOOK_SECONDS = 600
 
 
-def execute(notebook, folder: Path, root: Path, cell_seconds=None, seconds=None) -> None:
+def execute(
+    notebook: NotebookNode,
+    folder: Path,
+    root: Path,
+    cell_seconds: float | None = None,
+    seconds: float | None = None,
+) -> None:
     """Execute a notebook in place in a new kernel, which is gone at the end, whatever happens.
 
     Raises BuildError, naming the cell, on an error, a dead kernel or a time-out.
@@ -31,7 +44,7 @@ def execute(notebook, folder: Path, root: Path, cell_seconds=None, seconds=None)
             execute_cell(client, cell, number, f"{cell_seconds} s a cell, {seconds} s a notebook")
 
 
-def new_client(notebook, cell_seconds: float, seconds: float):
+def new_client(notebook: NotebookNode, cell_seconds: float, seconds: float) -> NotebookClient:
     """Return what executes the notebook's cells, in this time from now on."""
     from nbclient import NotebookClient
 
@@ -61,11 +74,11 @@ def environment(home: str, root: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def kernel(client, env: dict[str, str], folder: Path):
+def kernel(client: NotebookClient, env: dict[str, str], folder: Path) -> Iterator[None]:
     """Have a kernel for the client in that folder; it is gone afterwards, and all it started."""
     from jupyter_core.utils import run_sync
 
-    manager = client.create_kernel_manager()
+    manager: Any = client.create_kernel_manager()  # An asynchronous one, which its type denies
     # This Python, whatever kernel the user has registered under the same name.
     launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
     manager.kernel_spec.argv = [sys.executable, *launch]
@@ -80,7 +93,7 @@ def kernel(client, env: dict[str, str], folder: Path):
         yield
 
 
-def execute_cell(client, cell, number: int, limits: str) -> None:
+def execute_cell(client: NotebookClient, cell: NotebookNode, number: int, limits: str) -> None:
     """Execute a cell in place; `limits` says in an error how long it might have taken."""
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -99,7 +112,7 @@ def execute_cell(client, cell, number: int, limits: str) -> None:
             raise BuildError(describe(cell, "\n".join(output.traceback)))
 
 
-def describe(cell, what: str) -> str:
+def describe(cell: NotebookNode, what: str) -> str:
     """Return a cell and what went wrong in it, readable in a log."""
     what = re.sub(r"\x1b\[[0-9;]*m", "", what)
     source = "\n".join("    " + line for line in cell.source.splitlines())

@@ -200,7 +200,7 @@ def _write(literal: Literal, translation: str) -> str:
         node = ast.parse(written, mode="eval").body
     except (SyntaxError, ValueError):
         node = None
-    if not isinstance(node, type(literal.node)):
+    if not isinstance(node, (ast.Constant, ast.JoinedStr)) or type(node) is not type(literal.node):
         raise ValueError(
             f"{translation!r} is no string between {literal.quote} and {literal.quote}"
         )

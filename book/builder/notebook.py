@@ -12,13 +12,14 @@ from pathlib import Path
 from book.builder.language import without_strings
 
 import nbformat
+from nbformat import NotebookNode
 
 
-def code_cells(notebook):
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def program(notebook, strings=True) -> list[str]:
+def program(notebook: NotebookNode, strings: bool = True) -> list[str]:
     """Return what a notebook does, if need be whatever its strings say.
 
     The set-up cell does nothing here.
@@ -26,7 +27,7 @@ def program(notebook, strings=True) -> list[str]:
     return [code_key(cell.source, strings) for cell in code_cells(notebook) if cell.id != "setup"]
 
 
-def code_key(source: str, strings=True) -> str:
+def code_key(source: str, strings: bool = True) -> str:
     """Return what decides whether two cells do the same: the syntax tree, without comments.
 
     It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields.
@@ -38,7 +39,7 @@ def code_key(source: str, strings=True) -> str:
         return source
 
 
-def _shown(node) -> str:
+def _shown(node: object) -> str:
     if isinstance(node, ast.AST):
         fields = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
         inside = ", ".join(f"{name}={_shown(value)}" for name, value in fields)
@@ -48,11 +49,11 @@ def _shown(node) -> str:
     return repr(node)
 
 
-def may_fail(cell) -> bool:
+def may_fail(cell: NotebookNode) -> bool:
     return "raises-exception" in cell.metadata.get("tags", [])
 
 
-def gpus_needed(cell) -> int:
+def gpus_needed(cell: NotebookNode) -> int:
     """How many GPUs it takes to prove what the cell says: N of its tag `gpus-N`, else 0."""
     found = [re.fullmatch(r"gpus-(\d+)", tag) for tag in cell.metadata.get("tags", [])]
     return max((int(match[1]) for match in found if match), default=0)
@@ -89,11 +90,11 @@ def scopes(code: str) -> symtable.SymbolTable:
     return symtable.symtable(ast.unparse(tree), "cell", "exec")
 
 
-def read_notebook(path: Path):
+def read_notebook(path: Path) -> NotebookNode | None:
     return nbformat.read(path, as_version=4) if path.exists() else None
 
 
-def dump(notebook) -> str:
+def dump(notebook: NotebookNode) -> str:
     nbformat.validate(notebook)
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 

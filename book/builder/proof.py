@@ -17,10 +17,11 @@ from book.builder.notebook import code_key
 from book.builder.text import Block, BuildError, Section
 from book.builder.units import Exercise, exercises
 
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 
-def prove(section: Section, framework: str, committed) -> dict[str, str]:
+def prove(section: Section, framework: str, committed: NotebookNode | None) -> dict[str, str]:
     """Prove the exercises that the committed notebook, if any, does not record as they are now.
 
     Returns what to record of all of them. Raises BuildError, naming exercise and cell, where a
@@ -38,7 +39,7 @@ def prove(section: Section, framework: str, committed) -> dict[str, str]:
     return {exercise.id: _digest(exercise) for exercise in found}
 
 
-def missing(section: Section, framework: str, committed) -> list[str]:
+def missing(section: Section, framework: str, committed: NotebookNode | None) -> list[str]:
     """Return the exercises that changed since they were proved, or never were."""
     return [
         f"exercise {exercise.id}: not proved as it is now: build it"
@@ -47,7 +48,7 @@ def missing(section: Section, framework: str, committed) -> list[str]:
     ]
 
 
-def recorded(notebook) -> dict[str, str]:
+def recorded(notebook: NotebookNode | None) -> dict[str, str]:
     """Return the digests of a notebook's exercises when they were proved."""
     return notebook.metadata.get("d2l_local", {}).get("proved", {}) if notebook else {}
 
@@ -78,11 +79,11 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
     return problems
 
 
-def _verdict(output) -> str | None:
+def _verdict(output: NotebookNode) -> str | None:
     return output.get("metadata", {}).get("d2l_local", {}).get("verdict")
 
 
-def _text(output) -> str:
+def _text(output: NotebookNode) -> str:
     return output.get("text") or output.get("data", {}).get("text/plain", "")
 
 
@@ -99,7 +100,7 @@ def _needed(exercise: Exercise) -> list[Block]:
     for block in exercise.code():
         wanted |= _reads(block) - own
         own |= names_of(block.source).surely
-    needed = []
+    needed: list[Block] = []
     for block in reversed(exercise.before):
         names = names_of(block.source)
         if names.bound & wanted:

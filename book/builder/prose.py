@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 PARSER = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, double_inline=True)
@@ -51,14 +53,14 @@ def read(source: str) -> Prose:
         elif token.type == "html_block":
             prose.texts.append(re.sub(r"<[^>]+>", "", token.content))
         elif token.type == "inline":
-            read_inline(token.children, prose)
+            read_inline(token.children or [], prose)
             if level:
                 prose.headings.append((level, prose.texts[-1].strip()))
                 level = None
     return prose
 
 
-def read_inline(tokens, prose: Prose) -> None:
+def read_inline(tokens: Iterable[Token], prose: Prose) -> None:
     text = ""
     for token in tokens:
         if token.type == "text":

@@ -23,6 +23,8 @@ from book.builder.notebook import code_cells, gpus_needed
 from d2l_local.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 
+from nbformat import NotebookNode
+
 PACKAGES = ("d2l", "matplotlib", "mxnet", "numpy", "torch")  # Whose versions a run names
 
 
@@ -38,7 +40,7 @@ def this_run() -> dict:
     return {"machine": facts(), "date": today, "versions": versions}
 
 
-def hashes(notebook) -> dict[str, str]:
+def hashes(notebook: NotebookNode) -> dict[str, str]:
     """Return for each code cell, by id, the hash of what its output depends on.
 
     The set-up cell counts for nothing, since it does nothing here, but for the language that it
@@ -56,19 +58,19 @@ def hashes(notebook) -> dict[str, str]:
     return {cell.id: code for cell, code in zip(cells, digests(sources, "".join(language)))}
 
 
-def run_of(notebook, cell) -> dict | None:
+def run_of(notebook: NotebookNode, cell: NotebookNode) -> dict | None:
     """Return the run that a cell's output comes from; None if it has none."""
     runs = notebook.metadata.get("d2l_local", {}).get("runs", [])
     number = cell.metadata.get("d2l_local", {}).get("run")
     return runs[number] if isinstance(number, int) and 0 <= number < len(runs) else None
 
 
-def code_of(cell) -> str | None:
+def code_of(cell: NotebookNode) -> str | None:
     """Return the hash of the code that made a cell's output."""
     return cell.metadata.get("d2l_local", {}).get("code")
 
 
-def without_gpus(notebook, cell) -> str | None:
+def without_gpus(notebook: NotebookNode, cell: NotebookNode) -> str | None:
     """Say why a cell for GPUs has no output from as many as it needs; None if it has."""
     needed, run = gpus_needed(cell), run_of(notebook, cell)
     if run is None or num_gpus(run["machine"]) < needed:
@@ -79,7 +81,7 @@ def without_gpus(notebook, cell) -> str | None:
     return None
 
 
-def as_made(notebook):
+def as_made(notebook: NotebookNode) -> NotebookNode:
     """Return a copy as the text makes it: without outputs and what is recorded of them."""
     bare = copy.deepcopy(notebook)
     bare.metadata.pop("d2l_local", None)
@@ -93,7 +95,7 @@ def as_made(notebook):
 # ---- From notebook to notebook -------------------------------------------------------------------
 
 
-def keep(notebook, committed) -> None:
+def keep(notebook: NotebookNode, committed: NotebookNode) -> None:
     """Give a notebook the outputs of its committed predecessor that hold, with their records.
 
     Cells are matched by their hash. One that needs GPUs and has another hash keeps the output of
@@ -109,14 +111,18 @@ def keep(notebook, committed) -> None:
             inherit(notebook, cell, committed, found[0])
 
 
-def inherit(notebook, cell, other, source) -> None:
+def inherit(
+    notebook: NotebookNode, cell: NotebookNode, other: NotebookNode, source: NotebookNode
+) -> None:
     """Give a cell the outputs of another notebook's cell with their record, if they have one."""
     run, code = run_of(other, source), code_of(source)
     if run and code:
         take(notebook, cell, source, run, code)
 
 
-def take(notebook, cell, source, run: dict, code: str) -> None:
+def take(
+    notebook: NotebookNode, cell: NotebookNode, source: NotebookNode, run: dict, code: str
+) -> None:
     """Give a cell of a notebook the outputs of another, which that run made of that code."""
     runs = notebook.metadata.setdefault("d2l_local", {}).setdefault("runs", [])
     if run not in runs:
@@ -125,14 +131,14 @@ def take(notebook, cell, source, run: dict, code: str) -> None:
     cell.metadata.setdefault("d2l_local", {}).update(run=runs.index(run), code=code)
 
 
-def empty(cell) -> None:
+def empty(cell: NotebookNode) -> None:
     """Take a cell's outputs from it, and what is recorded of them."""
     cell.outputs = []
     for key in ("run", "code"):
         cell.metadata["d2l_local"].pop(key, None)
 
 
-def tidy(notebook) -> None:
+def tidy(notebook: NotebookNode) -> None:
     """Number the executed cells in their order, and drop the runs that none of them names."""
     cells = code_cells(notebook)
     runs = [run_of(notebook, cell) for cell in cells]

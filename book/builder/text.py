@@ -42,6 +42,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +56,7 @@ from d2l_local import frameworks
 import nbformat
 import yaml
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 SETUP = """\
@@ -119,7 +121,7 @@ class Section:
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.path.stem
 
     def twins(self) -> dict[str, dict[str, Block]]:
@@ -169,7 +171,7 @@ class Section:
             if lang != original and original in group and block.of != digest(group[original].source)
         ]
 
-    def notebook(self, framework: str, lang: str):
+    def notebook(self, framework: str, lang: str) -> NotebookNode:
         """Return the notebook of one framework in one language, without outputs."""
         blocks = [b for b in self.blocks_of(framework, lang) if b.kind != "wrong"]
         cells = self.opening(blocks[0], framework, lang)
@@ -190,7 +192,7 @@ class Section:
             cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
         )
 
-    def opening(self, block: Block, framework: str, lang: str) -> list:
+    def opening(self, block: Block, framework: str, lang: str) -> list[NotebookNode]:
         """Return the title with its links, the set-up, and what follows the title in its block."""
         title, _, rest = block.source.partition("\n")
         word = self.chapter.languages.get(lang, {}).get
@@ -211,7 +213,7 @@ class Section:
             self.describe(cell, block)
         return cells
 
-    def cell(self, block: Block, lang: str, name: str, question: Block | None):
+    def cell(self, block: Block, lang: str, name: str, question: Block | None) -> NotebookNode:
         """Return the cell of a block; code answers the question that is open, if one is."""
         word = self.chapter.languages.get(lang, {}).get
         if block.lang:
@@ -231,7 +233,7 @@ class Section:
             cell.metadata["tags"] = tags
         return cell
 
-    def describe(self, cell, block: Block) -> None:
+    def describe(self, cell: NotebookNode, block: Block) -> None:
         """Write into a cell where it comes from: what joins the frameworks' cells on one page.
 
         `order` counts the blocks of the text, of which twins are one, so that it is the same in
@@ -299,14 +301,14 @@ class Chapter:
         """Return the place of a language in the table of languages."""
         return [*self.languages, lang].index(lang)
 
-    def sections(self, names=None) -> list[Section]:
+    def sections(self, names: Iterable[str] | None = None) -> list[Section]:
         texts = sorted((self.root / "chapters/text").glob("*.md"))
         unknown = set(names or ()) - {text.stem for text in texts}
         if unknown:
             raise BuildError(f"no text for {', '.join(sorted(unknown))} in chapters/text")
         return [self.parse(text) for text in texts if not names or text.stem in names]
 
-    def notebook(self, framework, lang, name) -> Path:
+    def notebook(self, framework: str, lang: str, name: str) -> Path:
         return self.root / "chapters" / framework / lang / f"{name}.ipynb"
 
     def parse(self, path: Path) -> Section:
@@ -342,7 +344,7 @@ class Chapter:
         return section
 
 
-def words_of(front_matter, key: str, where: Path) -> list[str]:
+def words_of(front_matter: NotebookNode, key: str, where: Path) -> list[str]:
     """Return what the front matter lists under a key; nothing if it is not there."""
     found = front_matter.get(key) or []
     if not (isinstance(found, list) and all(isinstance(word, str) for word in found)):
@@ -353,7 +355,7 @@ def words_of(front_matter, key: str, where: Path) -> list[str]:
     return list(found)
 
 
-def yes_or_no(front_matter, key: str, usual: bool, where: Path) -> bool:
+def yes_or_no(front_matter: NotebookNode, key: str, usual: bool, where: Path) -> bool:
     """Return what the front matter says under a key, or what is usual."""
     found = front_matter.get(key, usual)
     if not isinstance(found, bool):
@@ -361,7 +363,7 @@ def yes_or_no(front_matter, key: str, usual: bool, where: Path) -> bool:
     return found
 
 
-def budget_of(front_matter, where: Path) -> dict[str, int]:
+def budget_of(front_matter: NotebookNode, where: Path) -> dict[str, int]:
     """Return the budget that the front matter sets; none if it sets none."""
     found = front_matter.get("budget", {})
     good = isinstance(found, dict) and all(type(value) is int for value in found.values())
@@ -373,7 +375,7 @@ def budget_of(front_matter, where: Path) -> dict[str, int]:
     return dict(found)
 
 
-def read_block(cell, line: int, where: Path) -> Block | Strings:
+def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:
     """Return the block of a cell as Jupytext reads it."""
     if "strings" in cell.metadata:
         return read_strings_block(cell, line, where)
@@ -405,7 +407,7 @@ def read_block(cell, line: int, where: Path) -> Block | Strings:
     return block
 
 
-def read_strings_block(cell, line: int, where: Path) -> Strings:
+def read_strings_block(cell: NotebookNode, line: int, where: Path) -> Strings:
     """Return a block that translates the strings of a cell, or of a section."""
     lang, of = cell.metadata["strings"], cell.metadata.get("for")
     if set(cell.metadata) - {"strings", "for"} or of not in (None, "section"):

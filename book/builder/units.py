@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING
 from book.builder.budget import ASIDE_WORDS, in_words
 
 from markdown_it import MarkdownIt
+from nbformat import NotebookNode
 
 if TYPE_CHECKING:
     from book.builder.text import Block, Section
@@ -63,14 +64,14 @@ def prose(block: Block, word: Callable[..., str | None]) -> str:
     return f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>"
 
 
-def fold(cell, title: str) -> None:
+def fold(cell: NotebookNode, title: str) -> None:
     """Fold a code cell and its outputs."""
     cell.metadata.update(cellView="form", jupyter={"source_hidden": True, "outputs_hidden": True})
     if not cell.source.startswith("%%"):
         cell.source = f"# @title {title}\n{cell.source}"
 
 
-def ask(cell, question: Block) -> None:
+def ask(cell: NotebookNode, question: Block) -> None:
     """Fold the outputs of the cell that answers a question, and write the question's data to it."""
     cell.metadata["d2l_local"]["predict"] = {"id": question.id, "choices": choices(question.source)}
     cell.metadata.update(collapsed=True, jupyter={"outputs_hidden": True})
@@ -219,7 +220,7 @@ def _in_references(section: Section) -> Iterator[tuple[Block, str]]:
             yield block, f"stands below {before.id}; references are in the order of their keys"
 
 
-def outputs(cell) -> list[str]:
+def outputs(cell: NotebookNode) -> list[str]:
     """Return what is wrong with the outputs of a cell that answers a question or checks one."""
     about = cell.metadata.get("d2l_local", {})
     told = [output.get("metadata", {}).get("d2l_local", {}) for output in cell.get("outputs", [])]

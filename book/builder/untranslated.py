@@ -12,6 +12,9 @@ from collections.abc import Iterator
 
 from book.builder.language import MAGIC, literals
 from book.builder.notebook import code_cells
+from book.builder.text import Block, Section
+
+from nbformat import NotebookNode
 
 SHOWN = {"print", "say", "Benchmark"}  # Whose strings are sentences, or data
 LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "title", "xlabel"}
@@ -21,7 +24,7 @@ WORD = re.compile(r"(?<![\w.`'\"/])[A-Za-z][a-z]+(?![\w.(/='\"])")
 SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}(?![\w(/=])")
 
 
-def strings(section, lang: str) -> Iterator[tuple]:
+def strings(section: Section, lang: str) -> Iterator[tuple[Block, str]]:
     """Yield (block, what is wrong) for strings that the code prints or draws in the original."""
     for block in section.code():
         known = block.strings.get(lang, {})
@@ -62,7 +65,7 @@ def _said(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
             yield from _said(child)
 
 
-def outputs(notebook, original) -> list[str]:
+def outputs(notebook: NotebookNode, original: NotebookNode) -> list[str]:
     """Sentences in the outputs of a notebook that the original's hold too."""
     problems = []
     for cell, twin in zip(code_cells(notebook), code_cells(original)):
@@ -73,7 +76,7 @@ def outputs(notebook, original) -> list[str]:
     return problems
 
 
-def printed(cell) -> str:
+def printed(cell: NotebookNode) -> str:
     """All that a cell printed or returned as text."""
     texts = []
     for output in cell.get("outputs", []):

@@ -223,7 +223,7 @@ def computegraph(d):
     """
     names = {"a": (54, 44), "b": (54, 100), "c": (54, 152), "d": (54, 208)}
     names.update({"e": (298, 72), "f": (298, 180), "g": (542, 126)})
-    for first, second, result in ("abe", "cdf", "efg"):
+    for first, second, result in (("a", "b", "e"), ("c", "d", "f"), ("e", "f", "g")):
         right, y = names[result]
         x = right - 122
         for name in (first, second):

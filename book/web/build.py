@@ -33,6 +33,7 @@ from d2l_local.processes import temporary_folder
 import jinja2
 import nbformat
 import yaml
+from nbformat import NotebookNode
 
 WEB = Path(__file__).resolve().parent
 IMAGE = re.compile(r"(!\[[^\]]*\]\()([^):\s]+)(\))")
@@ -150,11 +151,11 @@ class Book:
         return path
 
 
-def code_of(notebook) -> list:
+def code_of(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def stamps(book: Book, lang: str, framework: str, notebook) -> list[dict[str, str]]:
+def stamps(book: Book, lang: str, framework: str, notebook: NotebookNode) -> list[dict[str, str]]:
     """Return when, on what and with what a notebook was executed, for each of its runs."""
     runs = notebook.metadata.get("d2l_local", {}).get("runs", [])
     return [stamp(book, lang, framework, run) for run in runs]
@@ -234,7 +235,7 @@ def place_links(book: Book, source: str, framework: str, lang: str) -> str:
     return LINK.sub(place, source)
 
 
-def standalone(book: Book, framework: str, lang: str, notebook) -> str:
+def standalone(book: Book, framework: str, lang: str, notebook: NotebookNode) -> str:
     """Return the notebook as a reader downloads it: images inside, links to the repository."""
     notebook = nbformat.from_dict(json.loads(json.dumps(notebook)))
     folder = book.folder(framework, lang)
@@ -257,7 +258,7 @@ def standalone(book: Book, framework: str, lang: str, notebook) -> str:
     return nbformat.writes(notebook)
 
 
-def timelines(notebook) -> None:
+def timelines(notebook: NotebookNode) -> None:
     """Put the data of timelines, which their pictures carry, where the page's script finds them."""
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -274,7 +275,7 @@ def timelines(notebook) -> None:
         cell.outputs = outputs
 
 
-def skipped(notebook, not_run: str) -> list[tuple[str, str]]:
+def skipped(notebook: NotebookNode, not_run: str) -> list[tuple[str, str]]:
     """Return the cells that were not executed, or say that they were skipped, and why."""
     says = "|".join(map(re.escape, beginnings(SKIPPED)))  # In whatever language was executed
     result = []

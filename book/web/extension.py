@@ -36,7 +36,7 @@ def depart_details(self, node):
     self.body.append("</details>\n")
 
 
-def fold(title: str, *children: nodes.Node, kind: str = "", **attributes) -> details:
+def fold(title: str, *children: nodes.Node, kind: str = "", **attributes: object) -> details:
     """Return a fold of the children; what it is for is one of its classes."""
     made = details("", *children, title=title, **attributes)
     made["classes"] = ["fold", *kinds(kind), *made["classes"]]
@@ -98,10 +98,10 @@ class Divide(SphinxTransform):
                 for child in group:
                     self.finish(child)
 
-    def fold_of(self, child) -> dict | None:
+    def fold_of(self, child: nodes.Node) -> dict | None:
         return None if isinstance(child, HEADED) else self.marks[child].get("fold")
 
-    def division_of(self, child) -> list[str]:
+    def division_of(self, child: nodes.Node) -> list[str]:
         """Return the classes of the division that a child belongs into."""
         mark = self.marks[child]
         return [] if isinstance(child, HEADED) else [*who(mark), *kinds(mark.get("kind", ""))]

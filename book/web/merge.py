@@ -65,7 +65,7 @@ class Item:
         return self.type == "fold" and not other.title and self.kind in ("", other.kind)
 
 
-def read(notebook, framework: str, labels: dict[str, str]) -> list[Item]:
+def read(notebook: NotebookNode, framework: str, labels: dict[str, str]) -> list[Item]:
     """Return a notebook's cells, without its title and set-up, those to fold gathered into folds.
 
     ``labels`` maps kinds to the titles of folds that bring none, and has those of folded code
@@ -111,7 +111,7 @@ def read_prose(item: Item) -> None:
     item.folded = bool(found) or (item.kind in FOLDED and "<details>" not in item.source)
 
 
-def read_code(item: Item, cell, framework: str, labels: dict[str, str]) -> None:
+def read_code(item: Item, cell: NotebookNode, framework: str, labels: dict[str, str]) -> None:
     """Take a cell's outputs, and see what of it is folded."""
     item.outputs, item.count = {framework: cell.outputs}, cell.execution_count
     if "solution" in cell.metadata.get("tags", []):

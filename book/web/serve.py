@@ -48,7 +48,7 @@ class Server(ThreadingHTTPServer):
     """Serves until told to stop; that a browser breaks off a transfer is no error."""
 
     def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):
+        if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from d2l_local.measure.spans import Span
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Lanes = dict[str, list[Span]]
 
 # Blue and orange of Okabe and Ito's palette: distinct also to color-blind readers. Copies are
 # hatched too, for print in gray.
@@ -26,10 +33,10 @@ class Drawn:
     tests have to make nothing of it.
     """
 
-    def __init__(self):
-        self.charts = []  # (axes, lanes)
+    def __init__(self) -> None:
+        self.charts: list[tuple[Axes, Lanes]] = []
 
-    def __call__(self, include=None, exclude=None) -> tuple[dict, dict]:
+    def __call__(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
         """Return no data, and the metadata, when IPython displays the figure."""
         kept = _without_shortest(self.charts)
         names = list(dict.fromkeys(span.name for span in _spans(kept)))
@@ -51,7 +58,7 @@ class Drawn:
         }
         return {}, {"d2l_local": data}
 
-    def _shared_end(self, ax) -> dict:
+    def _shared_end(self, ax: Axes) -> dict:
         """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
         shared = ax.get_shared_x_axes()
         together = [chart for chart in self.charts if shared.joined(ax, chart[0])]
@@ -59,11 +66,11 @@ class Drawn:
         return {"end": round(max(ends) * 1e6)} if len(together) > 1 and ends else {}
 
 
-def _spans(charts: list[tuple]) -> list[Span]:
+def _spans(charts: list[tuple[Axes, Lanes]]) -> list[Span]:
     return [span for _, lanes in charts for lane in lanes.values() for span in lane]
 
 
-def _without_shortest(charts: list[tuple]) -> list[tuple]:
+def _without_shortest(charts: list[tuple[Axes, Lanes]]) -> list[tuple[Axes, Lanes]]:
     """Return the charts with at most ``MAX_SPANS`` spans, the longest ones."""
     lengths = sorted((span.end - span.start for span in _spans(charts)), reverse=True)
     if len(lengths) <= MAX_SPANS:
@@ -82,7 +89,7 @@ def _numbers(lane: list[Span], index: dict[str, int]) -> str:
     )
 
 
-def _texts(ax) -> dict:
+def _texts(ax: Axes) -> dict:
     """Return the ``"texts"`` that stand in the lanes of a chart, if any do."""
     texts = [text for text in ax.texts if text.get_transform() == ax.transData]
     places = [text.get_position() for text in texts]

@@ -69,7 +69,7 @@ class Timeline:
         Timeline._recording = self
         return self
 
-    def __exit__(self, exception_type, exception, traceback) -> None:
+    def __exit__(self, exception_type: object, exception: object, traceback: object) -> None:
         try:
             self._wait()
         except Exception:

@@ -112,7 +112,7 @@ class Benchmark:
         self._start = time.perf_counter()
         return self
 
-    def __exit__(self, exception_type, exception, traceback) -> None:
+    def __exit__(self, exception_type: object, exception: object, traceback: object) -> None:
         if exception_type is None:
             self.synchronize()
             self.seconds = time.perf_counter() - self._start

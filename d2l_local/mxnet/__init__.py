@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Iterator as _Iterator
 
 from d2l_local.prepare import engine
 
@@ -76,7 +77,7 @@ _fonts.prepare()  # For what a reader draws with Matplotlib itself
 
 
 @contextlib.contextmanager
-def benchmark(description: str = "Done in %.4f sec"):
+def benchmark(description: str = "Done in %.4f sec") -> _Iterator[_d2l.Timer]:
     """`Benchmark` of the editions of 2019 and 2020: the description is the format of the line."""
     mx.nd.waitall()
     timer = _d2l.Timer()

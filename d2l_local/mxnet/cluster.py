@@ -137,7 +137,7 @@ class Cluster:
             raise
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _start(self) -> None:

@@ -13,6 +13,7 @@ import pickle
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 # Environment variables: the job's secret, and its folder, which only this user can enter.
 KEY, FOLDER = "D2L_LOCAL_JOB_KEY", "D2L_LOCAL_JOB_FOLDER"
@@ -51,7 +52,7 @@ def sign_what_is_restored(key: str) -> None:
     def signature(packed: bytes) -> bytes:
         return hmac.new(key.encode(), packed, hashlib.sha256).hexdigest().encode()
 
-    def signed_dumps(*args, **kwargs) -> bytes:
+    def signed_dumps(*args: Any, **kwargs: Any) -> bytes:
         packed = dumps(*args, **kwargs)
         return signature(packed) + packed if _caller() == PACKS else packed
 

@@ -80,11 +80,11 @@ class _Lanes:
     tells; a CPU device beyond the last core has a thread of its own.
     """
 
-    def __init__(self, events):
+    def __init__(self, events: list[dict]):
         self._cores = device.profiler_cores()
         self._worker_of = {e["tid"]: e["pid"] for e in events if e["pid"] < self._cores}
 
-    def __getitem__(self, event) -> str:
+    def __getitem__(self, event: dict) -> str:
         number = event["pid"]
         if number >= self._cores:
             number = self._worker_of.get(event["tid"], number)

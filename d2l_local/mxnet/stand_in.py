@@ -47,7 +47,7 @@ class StandIn:
     def __enter__(self) -> StandIn:
         return self
 
-    def __exit__(self, *exception) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._over = True
         if _in_force is self:
             before = self._before

@@ -9,7 +9,8 @@ divide, and divides by zero where there are fewer than five minibatches. The cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from d2l_local.arguments import positive_integer
 from d2l_local.language import say
@@ -52,7 +53,7 @@ def linreg(X, w, b):
     return module.dot(X, w) + b
 
 
-def accuracy(y_hat, y) -> float:
+def accuracy(y_hat: mx.nd.NDArray, y: mx.nd.NDArray) -> float:
     """Number of correct predictions.
 
     ``y_hat``: scores of shape (n, classes), or predicted classes of shape (n,) or (n, 1); ``y``:
@@ -68,7 +69,9 @@ def accuracy(y_hat, y) -> float:
     return float(_number((y_hat.astype(y.dtype) == y).astype("float32").sum()))
 
 
-def split_batch(X, y, devices: Sequence[mx.Context]):
+def split_batch(
+    X: mx.nd.NDArray, y: mx.nd.NDArray, devices: Sequence[mx.Context]
+) -> tuple[list[mx.nd.NDArray], list[mx.nd.NDArray]]:
     """Split a minibatch over devices into parts that differ by one row at most.
 
     Returns two lists of arrays, ``devices[i]`` holding the i-th of each. d2l's refuses a number of
@@ -88,7 +91,9 @@ def split_batch(X, y, devices: Sequence[mx.Context]):
     return X_shards, y_shards
 
 
-def evaluate_accuracy(net, data_iter, device=None) -> float:
+def evaluate_accuracy(
+    net: Any, data_iter: Any, device: mx.Context | list[mx.Context] | None = None
+) -> float:
     """Share of correct predictions of ``net`` on a data set.
 
     ``net`` is a Gluon network or a function, ``data_iter`` gives minibatches (X, y). ``device``:
@@ -108,12 +113,16 @@ def evaluate_accuracy(net, data_iter, device=None) -> float:
     return _accuracy(net, data_iter, [device] if isinstance(device, mx.Context) else device)
 
 
-def evaluate_accuracy_gpu(net, data_iter, device=None) -> float:
+def evaluate_accuracy_gpu(
+    net: gluon.Block, data_iter: Iterable, device: mx.Context | None = None
+) -> float:
     """Share of correct predictions, computed on ``device``, by default the network's first one."""
     return _accuracy(net, data_iter, [device or _devices_of(net)[0]])
 
 
-def evaluate_accuracy_gpus(net, data_iter, split_f: Callable = split_batch) -> float:
+def evaluate_accuracy_gpus(
+    net: gluon.Block, data_iter: Iterable, split_f: Callable = split_batch
+) -> float:
     """Share of correct predictions, computed on all devices that the network is on."""
     return _accuracy(net, data_iter, _devices_of(net), split_f)
 
@@ -137,8 +146,14 @@ def _accuracy(net, data_iter, devices, split_f=split_batch):
 
 
 def train_batch_ch13(
-    net, features, labels, loss, trainer, devices, split_f: Callable = split_batch
-):
+    net: Callable,
+    features: mx.nd.NDArray,
+    labels: mx.nd.NDArray,
+    loss: Callable,
+    trainer: gluon.Trainer,
+    devices: Sequence[mx.Context],
+    split_f: Callable = split_batch,
+) -> tuple[float, float]:
     """Train on one minibatch, split over devices; return (sum of the loss, correct predictions)."""
     X_shards, y_shards = split_f(features, labels, devices)
     with autograd.record():
@@ -150,9 +165,15 @@ def train_batch_ch13(
 
 
 def train_ch13(
-    net, train_iter, test_iter, loss, trainer, num_epochs, devices=None,
+    net: gluon.Block,
+    train_iter: Any,
+    test_iter: Iterable,
+    loss: Callable,
+    trainer: gluon.Trainer,
+    num_epochs: int,
+    devices: list[mx.Context] | None = None,
     split_f: Callable = split_batch,
-):  # fmt: skip
+) -> None:
     """Train a network that is on ``devices`` (default: `d2l.try_all_gpus()`) and plot how it goes.
 
     Prints the last losses and accuracies and the training examples per second. ValueError: no

@@ -41,7 +41,7 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -237,7 +237,9 @@ class _Finder:
     """Finds ``mxnet`` and its submodules where they are, and gives them ``_Loader``."""
 
     @staticmethod
-    def find_spec(name: str, path=None, target=None) -> ModuleSpec | None:
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name != "mxnet" and not name.startswith("mxnet."):
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -308,7 +310,7 @@ def _patch_attributes(mxnet: ModuleType) -> None:
         module.str = _AttributeStr
 
 
-def _array(self, dtype=None, copy=None) -> np.ndarray:
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """NumPy's ``__array__`` protocol, in its form since NumPy 2 and the older one."""
     if copy is False:
         raise ValueError(

@@ -66,7 +66,7 @@ def _taking_classic_arrays(mxnet: ModuleType, method: Callable) -> Callable:
     """``method``, which takes and returns classic arrays while NumPy semantics are off."""
 
     @functools.wraps(method)
-    def wrapper(self, *args: Any, **kwargs: Any) -> Any:
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if mxnet.util.is_np_array():
             return method(self, *args, **kwargs)
         converted = [_each(mxnet.nd.NDArray, "as_np_ndarray", arg) for arg in args]
@@ -102,7 +102,7 @@ class _Parameters(dict):
 
 def _with_old_methods(collect_params: Callable) -> Callable:
     @functools.wraps(collect_params)
-    def wrapper(self, select: str | None = None) -> _Parameters:
+    def wrapper(self: Any, select: str | None = None) -> _Parameters:
         return _Parameters(collect_params(self, select))
 
     return wrapper
@@ -112,7 +112,7 @@ def _updating_one_by_one(update_multi_precision: Callable) -> Callable:
     """For optimizers that a reader writes: ``update`` gets an array in 1.9.1, a list in 2."""
 
     @functools.wraps(update_multi_precision)
-    def wrapper(self, indices: list, weights: list, grads: list, states: list) -> None:
+    def wrapper(self: Any, indices: list, weights: list, grads: list, states: list) -> None:
         if type(self).update.__module__.startswith("mxnet."):
             return update_multi_precision(self, indices, weights, grads, states)
         for one in zip(indices, weights, grads, states):
@@ -137,7 +137,7 @@ def _refuse_what_is_gone(mxnet: ModuleType) -> None:
             raise gone(f"the first argument of {args[0].__name__}, F,")
         return object.__new__(cls)
 
-    def name_scope(self) -> None:
+    def name_scope(self: Any) -> None:
         raise gone(f"{type(self).__name__}.name_scope")
 
     mxnet.gluon.Block.__new__ = new

@@ -54,7 +54,7 @@ def _import_d2l() -> types.ModuleType:
 class _Missing(types.ModuleType):
     """A module of which every attribute can be imported and none can be used."""
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> _Missing:
         if name.startswith("__"):
             raise AttributeError(name)
         return _Missing(f"{self.__name__}.{name}", self.__doc__)
@@ -91,8 +91,10 @@ from d2l_local.torch.device import (  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402, F401
 
+import numpy as _np  # noqa: E402
 
-def _to_torch(array) -> torch.Tensor:
+
+def _to_torch(array: _np.ndarray) -> torch.Tensor:
     # Without a copy: the loader makes every minibatch anew. Losses want labels of 64 bits.
     tensor = torch.from_numpy(array)
     return tensor if tensor.is_floating_point() else tensor.long()

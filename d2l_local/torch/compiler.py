@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
 
 from d2l_local.language import say
 
@@ -23,7 +24,7 @@ class Graphs:
     def __init__(self) -> None:
         self.operators = []
 
-    def __call__(self, graph: torch.fx.GraphModule, example_inputs: list):
+    def __call__(self, graph: torch.fx.GraphModule, example_inputs: list) -> Callable:
         called = [node.target for node in graph.graph.nodes if node.op.startswith("call")]
         self.operators.append([getattr(target, "__name__", str(target)) for target in called])
         return graph.forward

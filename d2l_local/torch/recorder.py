@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from d2l_local.measure import timeline, trace
 from d2l_local.torch.device import synchronize
@@ -46,7 +47,7 @@ class Timeline(timeline.Timeline):
                 yield _span(event, f"{lane} copies" if moves else lane)
 
 
-def _outermost(operators: list[dict]):
+def _outermost(operators: list[dict]) -> Iterator[tuple[str, str, float, float]]:
     """Of the operators on the CPU, those that no other operator of their thread called."""
     end: dict = {}
     for event in sorted(operators, key=lambda e: (e["ts"], -e["dur"])):

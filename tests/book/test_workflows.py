@@ -80,8 +80,9 @@ def test_every_pull_request_is_checked():
     events, jobs = CHECK[True], CHECK["jobs"]  # YAML takes `on` for true
     assert "pull_request" in events
     commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
-    unit_tests = "make test-unit FRAMEWORK=${{ matrix.framework }}"
-    assert {"make lint", "make check", unit_tests, "make test-web"} <= set(commands)
+    each = "FRAMEWORK=${{ matrix.framework }}"
+    assert {f"make types {each}", f"make test-unit {each}"} <= set(commands)
+    assert {"make lint", "make check", "make test-web"} <= set(commands)
     assert jobs["unit"]["strategy"]["matrix"]["framework"] == list(frameworks.load())
 
 
