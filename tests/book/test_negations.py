@@ -13,6 +13,11 @@ from d2l_local import frameworks
 import pytest
 from negation import Negation, notices
 
+ONE_PROCESS = """
+import types
+size, num_ops, both = {'cuda': 9, 'cpu': 9}, 9, types.SimpleNamespace(median=1.0)
+timed_products = None
+"""
 NEGATIONS = (
     # --- MXNet ---
     Negation(
@@ -157,20 +162,14 @@ NEGATIONS = (
         "pytorch",
         "auto-parallelism",
         "processes_2",
-        "import types\n"
-        "size, num_ops, both = {'cuda': 9, 'cpu': 9}, 9, types.SimpleNamespace(median=1.0)\n"
-        "timed_products = None\n"
-        "d2l.torchrun = lambda *_, **__: [(0.0, 1.0), (1.0, 2.0)]",
+        f"{ONE_PROCESS}d2l.torchrun = lambda *_, **__: [(0.0, 1.0), (1.0, 2.0)]",
         "two processes take turns",
     ),
     Negation(
         "pytorch",
         "auto-parallelism",
         "processes_2",
-        "import types\n"
-        "size, num_ops, both = {'cuda': 9, 'cpu': 9}, 9, types.SimpleNamespace(median=1.0)\n"
-        "timed_products = None\n"
-        "d2l.torchrun = lambda *_, **__: [(0.0, 2.0), (0.0, 2.0)]",
+        f"{ONE_PROCESS}d2l.torchrun = lambda *_, **__: [(0.0, 2.0), (0.0, 2.0)]",
         "two processes, begun together, take twice as long as one",
         weak="spans that begin at one barrier overlap however slow they are",
     ),

@@ -376,7 +376,10 @@ def test_downloads_stand_alone(sample, sample_root, lang):
 
 @pytest.fixture
 def book(tmp_path):
+    """Return a book; an image in it is a link to a secret beside it."""
     write_book(tmp_path / "book")
+    shutil.copy(tmp_path / "book/img/box-en.svg", tmp_path / "secret.svg")
+    (tmp_path / "book/img/innocent.svg").symlink_to(tmp_path / "secret.svg")
     return tmp_path / "book"
 
 
@@ -405,44 +408,6 @@ def spoil_labels(book):
     return "labels.yml has nothing for 'zh'"
 
 
-def say(book, source):
-    """Let a notebook say something."""
-    path = book / "chapters/mxnet/en/servers.ipynb"
-    content = json.loads(path.read_text("utf-8"))
-    content["cells"][2]["source"] = source
-    path.write_text(json.dumps(content), "utf-8")
-
-
-def spoil_link(book):
-    say(book, "[gone](gone.ipynb)")
-    return "gone.ipynb"
-
-
-def spoil_foreign_link(book):
-    say(book, "[secret](../../../../secret.ipynb)")
-    return "leads out of the project, to ../../../../secret.ipynb"
-
-
-def spoil_foreign_image(book):
-    shutil.copy(book / "img/box-en.svg", book.parent / "secret.svg")
-    say(book, "![A secret](../../../../secret.svg)")
-    return "leads out of the project, to ../../../../secret.svg"
-
-
-def spoil_image_behind_a_link(book):
-    shutil.copy(book / "img/box-en.svg", book.parent / "secret.svg")
-    (book / "img/innocent.svg").symlink_to(book.parent / "secret.svg")
-    say(book, "![A secret](../../../img/innocent.svg)")
-    return "leads out of the project, to ../../../img/innocent.svg"
-
-
-def spoil_image_of_a_directive(book):
-    """Not all of Markdown's ways to show an image are those that notebooks have."""
-    shutil.copy(book / "img/box-en.svg", book.parent / "secret.svg")
-    say(book, "![A secret][there]\n\n[there]: ../../../../secret.svg")
-    return "secret.svg is not one of the book's"
-
-
 def spoil_name(book):
     path = book / "chapters/text/glossary.yml"
     content = yaml.safe_load(path.read_text("utf-8"))
@@ -459,10 +424,28 @@ def spoil_order(book):
     return "mxnet: the cell intro_1 does not say where its block stands"
 
 
+def saying(source, message):
+    """Return what lets a notebook say something."""
+
+    def spoil(book):
+        path = book / "chapters/mxnet/en/servers.ipynb"
+        content = json.loads(path.read_text("utf-8"))
+        content["cells"][2]["source"] = source
+        path.write_text(json.dumps(content), "utf-8")
+        return message
+
+    return pytest.param(spoil, id=source)
+
+
+OUT = "leads out of the project, to "
 SPOILS = [
-    *(spoil_image, spoil_notebooks, spoil_index, spoil_labels, spoil_link, spoil_foreign_link),
-    *(spoil_foreign_image, spoil_image_behind_a_link, spoil_image_of_a_directive, spoil_name),
-    spoil_order,
+    *(spoil_image, spoil_notebooks, spoil_index, spoil_labels, spoil_name, spoil_order),
+    saying("[gone](gone.ipynb)", "gone.ipynb"),
+    saying("[secret](../../../../secret.ipynb)", f"{OUT}../../../../secret.ipynb"),
+    saying("![A secret](../../../../secret.svg)", f"{OUT}../../../../secret.svg"),
+    saying("![A secret](../../../img/innocent.svg)", f"{OUT}../../../img/innocent.svg"),
+    # Not all of Markdown's ways to show an image are those that notebooks have
+    saying("![A][b]\n\n[b]: ../../../../secret.svg", "secret.svg is not one of the book's"),
 ]
 
 
