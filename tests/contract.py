@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import re
 
 from d2l_local import arguments, face
+from d2l_local.language import counted
 from d2l_local.measure import timing
 from d2l_local.measure.timeline import Timeline
 
@@ -41,55 +43,50 @@ def printed(function, *args) -> tuple[object, str]:
 def keep(d2l) -> None:
     """Fail with an AssertionError where a face breaks its promises."""
     assert differences(d2l) == []
+    for promise in (devices, gpus, times, bounds, timelines, images):
+        promise(d2l)
 
+
+def devices(d2l) -> None:
     assert [len(d2l.devices(n)) for n in (1, 2)] == [1, 2] and len(d2l.try_all_gpus()) >= 2
-    for wrong in (0, -1, 1.5, True, "2", None):
-        with pytest.raises(ValueError, match="positive integer") as caught:
-            d2l.devices(wrong)
-        assert repr(wrong) in str(caught.value)
     assert d2l.try_gpu(1) == d2l.devices(2)[1]
-    for wrong in (-1, 0.5, True):
-        with pytest.raises(ValueError, match="0, 1, 2") as caught:
-            d2l.try_gpu(wrong)
-        assert repr(wrong) in str(caught.value)
-
     most = arguments.MOST_DEVICES
-    for count, wrong in ((d2l.devices, most + 1), (d2l.try_gpu, most), (d2l.try_gpu, 10**8)):
-        with pytest.raises(ValueError, match=rf"{most}, not {wrong}"):
+    refused = [
+        *((d2l.devices, wrong, "positive integer") for wrong in (0, -1, 1.5, True, "2", None)),
+        *((d2l.try_gpu, wrong, "0, 1, 2") for wrong in (-1, 0.5, True)),
+        (d2l.devices, most + 1, f"{most}, not {most + 1}"),
+        *((d2l.try_gpu, wrong, f"{most}, not {wrong}") for wrong in (most, 10**8)),
+    ]
+    for count, wrong, message in refused:
+        with pytest.raises(ValueError, match=message) as caught:
             count(wrong)
+        assert repr(wrong) in str(caught.value)
+    assert printed(d2l.banner, d2l.devices(2))[1].startswith("devices: ")
 
-    gpus = d2l.num_gpus()
-    assert printed(d2l.has_gpus, gpus) == (True, "")
-    plural = "s" if gpus else ""
-    said = f"skipped: this cell needs {gpus + 1} GPU{plural}, and this machine has {gpus}\n"
-    assert printed(d2l.has_gpus, gpus + 1) == (False, said)
-    assert d2l.num_cores() > 0 and printed(d2l.banner, d2l.devices(2))[1].startswith("devices: ")
+
+def gpus(d2l) -> None:
+    here = d2l.num_gpus()
+    assert printed(d2l.has_gpus, here) == (True, "")
+    needed = counted(here + 1, "GPU")
+    said = f"skipped: this cell needs {needed}, and this machine has {here}\n"
+    assert printed(d2l.has_gpus, here + 1) == (False, said)
 
     facts = d2l.examine()
     assert {"version", "build", "devices", "usable_gpus", "threads"} <= set(facts)
     assert facts["devices"] and all(isinstance(name, str) for name in facts["devices"])
 
+
+def times(d2l) -> None:
     calls: list[int] = []
     result = d2l.measure(lambda: calls.append(1), 3)
     assert isinstance(result, timing.Measurement) and len(result.samples) == 3 and len(calls) == 4
     with pytest.raises(ValueError, match="repeats must be a positive integer, not 0"):
         d2l.measure(lambda: None, 0)
-
     calls.clear()
     assert len(d2l.measure(lambda: calls.append(1), 2, 3, False).samples) == 2 and len(calls) == 7
     calls.clear()
     turns = {"a": lambda: calls.append(1), "b": lambda: calls.append(2)}
     assert list(d2l.compare(turns, 2)) == ["a", "b"] and calls == [1, 2] * 3
-    hidden, row = printed(lambda: d2l.law("here", 3.0, first=2.0, second=2.0))
-    assert hidden == 0.5 and row.splitlines()[1].split() == [
-        "here",
-        "2.0000",
-        "3.0000",
-        "4.0000",
-        "50%",
-    ]
-    with d2l.own_core():
-        pass
 
     def block():
         with d2l.Benchmark("two") as benchmark:
@@ -97,17 +94,28 @@ def keep(d2l) -> None:
         return benchmark
 
     benchmark, text = printed(block)
-    assert (
-        issubclass(d2l.Benchmark, timing.Benchmark)
-        and text == f"two: {benchmark.seconds:.4f} sec\n"
-    )
+    assert isinstance(benchmark, timing.Benchmark)
+    assert text == f"two: {benchmark.seconds:.4f} sec\n"
 
+
+def bounds(d2l) -> None:
+    hidden, row = printed(lambda: d2l.law("here", 3.0, first=2.0, second=2.0))
+    assert hidden == 0.5
+    assert re.fullmatch(r"here +2\.0000 +3\.0000 +4\.0000 +50%", row.splitlines()[1])
+    assert d2l.num_cores() > 0
+    with d2l.own_core():
+        pass
+
+
+def timelines(d2l) -> None:
     assert issubclass(d2l.Timeline, Timeline)
     with d2l.Timeline() as timeline:
         pass
     assert isinstance(d2l.Timeline.of(d2l.synchronize), d2l.Timeline)
     assert timeline.lanes == {} and list(d2l.Timeline({"cpu/0": [("x", 0, 1)]}).lanes) == ["cpu/0"]
 
+
+def images(d2l) -> None:
     train, _ = printed(d2l.load_data_fashion_mnist, 4, None)[0]
     X, y = next(iter(train))
     assert tuple(X.shape) == (4, 1, 28, 28) and tuple(y.shape) == (4,)
