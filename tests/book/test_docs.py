@@ -34,8 +34,11 @@ each_document = pytest.mark.parametrize(
 
 @each_document
 def test_relative_links_lead_somewhere(document):
-    for link in re.findall(r"\]\(([^)#]+)\)", document.read_text("utf-8")):
+    text = document.read_text("utf-8")
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert link.startswith("http") or (document.parent / link).exists(), link
+    labels = re.findall(r"^\[(.+?)\]: ", text, re.MULTILINE)
+    assert set(re.findall(r"\]\[(.+?)\]", text)) == set(labels)
 
 
 @pytest.mark.parametrize(
