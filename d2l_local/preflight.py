@@ -191,12 +191,10 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
 
 def _builds(row: frameworks.Framework, packages: dict) -> Iterator[str]:
     """Versions of what is installed of a framework; where it has two builds, which one it is."""
-    for name in row.distributions:
-        if packages[name] and len(row.distributions) > 1:
-            build = "CPU" if name == row.distributions[0] else "GPU"
-            yield f"{packages[name]}, {build} build ({name})"
-        elif packages[name]:
-            yield packages[name]
+    for name, build in zip(row.distributions, ("CPU", "GPU")):
+        if packages[name]:
+            which = f", {build} build ({name})" if len(row.distributions) > 1 else ""
+            yield f"{packages[name]}{which}"
 
 
 def _nvidia_rows(facts: dict, framework: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import importlib.util
 import itertools
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import d2l_local
 
 import pytest
 from helpers import python
@@ -82,6 +85,17 @@ def may_be_imported_from(here: str) -> set[str]:
         return {here, *BOOK[here], *itertools.chain(*BOOK_STANDS_ON)}
     [floor] = [i for i, rooms in enumerate(FLOORS) if here in rooms]
     return {here, *itertools.chain(*FLOORS[:floor])}
+
+
+def test_the_package_says_what_its_floors_are():
+    lines = re.findall(r"^- (.+?): ", d2l_local.__doc__, re.MULTILINE)
+    told = [tuple(f"d2l_local.{name}" for name in re.findall(r"`(\w+)`", line)) for line in lines]
+    assert tuple(told) == FLOORS[:-1]  # The last one is the command
+
+
+def test_the_package_itself_loads_nothing():
+    done = python("import d2l_local, sys; print([m for m in sys.modules if 'd2l_local' in m])")
+    assert done.stdout == "['d2l_local']\n"
 
 
 @pytest.mark.parametrize("name", sorted(MODULES.keys() - {"d2l_local", "book"}))
