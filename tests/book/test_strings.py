@@ -26,10 +26,6 @@ from small_chapter import make
 from test_build import call, cells
 
 
-def put(source, **strings):
-    return put_strings(source, strings)
-
-
 @pytest.mark.parametrize(
     ("source", "strings", "expected"),
     [
