@@ -97,7 +97,7 @@ def test_accuracy_is_computed_where_it_shall_be(array, device):
     # Odd, and at last with fewer rows than there are devices
     batches = [*one_hot_batches(array, 5, 4, 1, wrong=1)]
     assert d2l.evaluate_accuracy(batches, net, device) == 7 / 10
-    assert seen == {device} if isinstance(device, mx.Context) else set(device)
+    assert seen == ({device} if isinstance(device, mx.Context) else set(device))
 
 
 def test_neither_order():
