@@ -18,18 +18,17 @@ def own_core() -> Iterator[None]:
     offers no choice (macOS, Windows), the block runs as it is. A thread that the calling thread
     starts inside the block shares its core.
     """
-    before = _cores_of_threads()
-    mine = before.get(threading.get_native_id(), set())
-    if len(mine) > 1:
+    before, this = _cores_of_threads(), threading.get_native_id()
+    mine = before.get(this, set())
+    if mine:
         own = {min(mine)}
-        _place({thread: cores - own or cores for thread, cores in before.items()})
-        _place({threading.get_native_id(): own})
+        others = {thread: cores - own or cores for thread, cores in before.items()}
+        _place({**others, this: own})
     try:
         yield
     finally:
-        if len(mine) > 1:
-            started = _cores_of_threads().keys() - before.keys()
-            _place({**before, **dict.fromkeys(started, mine)})
+        started = _cores_of_threads().keys() - before.keys()
+        _place({**before, **dict.fromkeys(started, mine)})
 
 
 def _cores_of_threads() -> dict[int, set[int]]:

@@ -65,6 +65,20 @@ def test_a_thread_that_is_started_inside_is_free_afterwards():
 
 
 @needs_two_cores
+def test_a_thread_that_is_bound_to_a_core_has_it_to_itself(another):
+    before = os.sched_getaffinity(0)
+    bound = {max(before)}
+    os.sched_setaffinity(0, bound)
+    try:
+        with own_core():
+            assert os.sched_getaffinity(0) == bound
+            assert os.sched_getaffinity(another) == before - bound
+        assert os.sched_getaffinity(0) == bound and os.sched_getaffinity(another) == before
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@needs_two_cores
 def test_nested_blocks_change_nothing(another):
     with own_core():
         outer = os.sched_getaffinity(0), os.sched_getaffinity(another)
