@@ -161,6 +161,19 @@ def test_good_file_in_the_second_folder_goes_before_a_bad_one_in_the_first(cache
     assert out.startswith(f"Data: Fashion-MNIST from ~/.keras/datasets/fashion-mnist and {cache}; ")
 
 
+def test_another_data_set_from_a_mirror_is_not_taken_for_fashion_mnist(cache, monkeypatch, capsys):
+    other = gzip.compress(pack(np.zeros((NUM_TRAIN, 28, 28), np.uint8)))
+
+    def fetch(name, mirrors, largest, check, deadline):
+        with pytest.raises(ValueError, match=f"{TRAIN_IMAGES} has a wrong checksum"):
+            check(other)
+        raise download.UnavailableError("nothing else is there")
+
+    monkeypatch.setattr(download, "fetch", fetch)
+    assert load(capsys).startswith(f"{DIGITS}nothing else is there; ")
+    assert files_in(cache) == {}
+
+
 # Other users, and what is no file
 
 
