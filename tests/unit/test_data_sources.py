@@ -6,7 +6,6 @@ import errno
 import gzip
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import tracemalloc
@@ -18,6 +17,7 @@ from d2l_local.data import download, idx, sources
 import made_up
 import numpy as np
 import pytest
+from helpers import python
 from made_up import (
     CONTENTS,
     NAMES,
@@ -34,7 +34,6 @@ from made_up import (
 )
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.timeout(60)]
-ROOT = Path(__file__).parents[2]
 DIGITS = "Data: handwritten digits of scikit-learn in place of Fashion-MNIST ("
 
 
@@ -111,11 +110,7 @@ def test_folders_in_their_order(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.skipif(not sources.DEBIAN.is_dir(), reason=f"{sources.PACKAGE} is not installed")
 def test_debian_s_package():
-    code = "from d2l_local import data; data.load_data_fashion_mnist(16)"
-    out = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
-    assert out.stdout == (
+    assert python("from d2l_local import data; data.load_data_fashion_mnist(16)").stdout == (
         "Data: Fashion-MNIST from /usr/share/datasets/fashion-mnist; "
         "60,000 training and 10,000 test images\n"
     )
@@ -321,15 +316,13 @@ def test_something_else_in_the_place_of_a_file(cache, served, capsys):
 
 
 def test_nothing_stays_of_a_file_that_is_larger_than_a_process_may_write(cache):
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        "from d2l_local.data import download\n"
-        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import made_up\n"
-        "download.fetch = lambda name, mirrors, largest, check, d: check(made_up.PACKED[name])\n"
-    ) + made_up.program((), cache.parent)
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    fetch = """
+import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+import made_up
+from d2l_local.data import download
+download.fetch = lambda name, mirrors, largest, check, deadline: check(made_up.PACKED[name])
+"""
+    done = python(fetch + made_up.program((), cache.parent))
     assert done.stderr == ""
     assert done.stdout.startswith(WITHOUT_A_FOLDER.format(cache, "File too large"))
     assert files_in(cache) == {n: c for n, c in PACKED.items() if len(c) < 20_000}
@@ -491,7 +484,4 @@ def test_own_folder_that_may_not_be_read(monkeypatch, what):
 def test_import_is_light():
     heavy = ["mxnet", "torch", "sklearn", "requests", "PIL", "scipy"]
     code = f"import sys, d2l_local.data; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=30
-    )
-    assert done.stdout == "[]\n"
+    assert python(code).stdout == "[]\n"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import string
-import subprocess
-import sys
 from pathlib import Path
 
 from d2l_local import language
@@ -16,6 +13,7 @@ from d2l_local.measure.timeline import Timeline
 
 import matplotlib
 import pytest
+from helpers import python
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 
@@ -101,15 +99,7 @@ def test_a_third_language_is_one_more_file(monkeypatch, tmp_path):
 
 def test_a_process_that_is_started_speaks_the_same_language():
     program = "from d2l_local.measure import timing; print(timing.Measurement((1.0,)))"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "D2L_LANGUAGE": "zh", "PYTHONIOENCODING": "utf-8"},
-        cwd=PACKAGE.parent,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=True,
-    )
+    done = python(program, D2L_LANGUAGE="zh", PYTHONIOENCODING="utf-8")
     assert done.stdout == "1.0000秒（1次的中位数，1.0000到1.0000）\n"
 
 
