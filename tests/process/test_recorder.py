@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from d2l_local.measure.timeline import Span, Timeline
 from d2l_local.processes import in_new_process
 
@@ -164,6 +166,26 @@ def test_no_file_is_deleted_but_our_own(lanes):
 def test_nobody_else_reaches_the_file_that_mxnet_writes(lanes):
     """MXNet deletes it and makes it anew: a link put there would lead to a file of the reader's."""
     assert lanes["others may"] == [0]
+
+
+def somebody_else_takes_the_name():
+    """Record, and then put a file where MXNet has written, which is gone by then."""
+    import os
+
+    from d2l_local import mxnet as d2l
+
+    with d2l.Timeline() as timeline:
+        d2l.mx.nd.ones((9, 9)) + 1
+    os.mkdir(os.path.dirname(timeline._path))
+    with open(timeline._path, "w") as file:
+        file.write("three years of work")
+    return timeline._path
+
+
+def test_mxnet_writes_no_more_to_a_name_that_is_gone(tmp_path):
+    """Else it would, as the process ends, through a link that was put there, or wait at a pipe."""
+    path = in_new_process(somebody_else_takes_the_name, 150, **{**NOTHING_SET, "TMPDIR": tmp_path})
+    assert Path(path).read_text() == "three years of work"
 
 
 def no_room():
