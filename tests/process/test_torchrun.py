@@ -145,6 +145,15 @@ def test_the_network_cannot_reach_a_job(tmp_path):
     assert addresses == {"127.0.0.1"}
 
 
+def interfaces(device):
+    return [os.environ[f"{name}_SOCKET_IFNAME"] for name in ("GLOO", "NCCL")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the loopback interface has another name")
+def test_a_job_keeps_to_the_loopback_interface_whatever_this_host_is_called():
+    assert d2l.torchrun(interfaces, 1) == [["lo", "lo"]]
+
+
 TELLS_WHO_RESTORES = """
 import pickle, sys
 def loads(*args, _loads=pickle.loads, **kwargs):

@@ -185,11 +185,16 @@ def make_sparse(path):
     os.truncate(path, 20 * 2**30)
 
 
+def make_larger(path):
+    """A good file, but of more images than Fashion-MNIST has: it need not be read."""
+    path.write_bytes(gzip.compress(pack(np.zeros((NUM_TRAIN + 1, 28, 28), np.uint8))))
+
+
 def make_bomb(path):
     path.write_bytes(gzip.compress(CONTENTS[TRAIN_IMAGES] + bytes(2**26)))
 
 
-@pytest.mark.parametrize("make", [make_fifo, make_device, make_sparse, make_bomb])
+@pytest.mark.parametrize("make", [make_fifo, make_device, make_sparse, make_larger, make_bomb])
 def test_what_is_no_file_in_a_cache_is_passed_over(cache, served, capsys, make):
     cache.mkdir(parents=True)
     make(cache / f"{TRAIN_IMAGES}.gz")
