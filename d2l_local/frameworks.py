@@ -34,6 +34,7 @@ class Framework:
     tests: str
     bench: str
     color: str
+    memory: str = ""
     unlocked: str = ""
 
     @property

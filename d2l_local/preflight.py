@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import platform
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -61,7 +62,8 @@ def examine(seconds: float = SECONDS) -> dict:
     else:
         verdict = f"{FRAMEWORKS[framework].title} computes on {', '.join(runs['devices'])}"
         command = installed.read(framework)
-    return {**facts, "ready": problem is None, "verdict": verdict, "command": command}
+    conclusions = {"ready": problem is None, "verdict": verdict, "command": command}
+    return {**facts, "notes": list(_notes(facts)), **conclusions}
 
 
 # --- Questions, answered in a process of their own ------------------------------------------------
@@ -127,8 +129,11 @@ def _ask(question: str, seconds: float) -> dict:
     with contextlib.suppress(IndexError, ValueError):  # It ended without an answer
         if done.returncode == 0:
             return json.loads(done.stdout.splitlines()[-1])
+    ended = processes.how_it_ended(done.returncode)
+    if done.returncode == -signal.SIGKILL:
+        ended += ", as the system does where memory runs out"
     last = processes.last_lines(done.stderr).splitlines()[-1:] or ["it said nothing"]
-    return {"error": f"its process {processes.how_it_ended(done.returncode)}: {last[0].strip()}"}
+    return {"error": f"its process {ended}: {last[0].strip()}"}
 
 
 # --- The verdict ----------------------------------------------------------------------------------
@@ -153,6 +158,18 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
         yield f"the data set cannot be read: {error}", "unset D2L_DATA"
 
 
+def _notes(facts: dict) -> Iterator[str]:
+    """What may go wrong later on, although the chapter can run."""
+    needed = FRAMEWORKS[facts["framework"]["name"]].memory
+    total, available = facts["memory"].values()
+    free = total if available is None else available
+    if needed and free < float(needed):
+        yield (
+            f"the largest notebook takes {needed} GiB of memory, and {free} are free; where memory "
+            "runs out, the system kills a notebook's kernel, which cannot say why"
+        )
+
+
 # --- The table ------------------------------------------------------------------------------------
 
 
@@ -162,7 +179,8 @@ def table(facts: dict) -> str:
     width = max(len(name) for name, _ in rows)
     verdict = "Ready" if facts["ready"] else "Not ready"
     lines = [f"{name:<{width}}  {value}" for name, value in rows]
-    return "\n".join([*lines, "", f"{verdict}: {facts['verdict']}. Type: {facts['command']}"])
+    lines += ["", *(f"Note: {note}" for note in facts["notes"])]
+    return "\n".join([*lines, f"{verdict}: {facts['verdict']}. Type: {facts['command']}"])
 
 
 def _rows(facts: dict) -> Iterator[tuple[str, str]]:

@@ -32,9 +32,12 @@ def memory() -> dict:
     """GiB in total and, where the system tells, available; a container's limit counts."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = used = 0
-    with contextlib.suppress(OSError, ValueError):  # No container, or one without a limit
+    with contextlib.suppress(OSError, ValueError, KeyError):  # No container, or without a limit
         limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
         used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        # Copies of files, which the system gives up when it needs the room.
+        lines = Path("/sys/fs/cgroup/memory.stat").read_text().splitlines()
+        used -= int(dict(line.split() for line in lines)["inactive_file"])
     available = None
     with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
         for line in lines:

@@ -16,7 +16,7 @@ import time
 import venv
 from pathlib import Path
 
-from d2l_local import preflight
+from d2l_local import frameworks, preflight
 from d2l_local.machine import host, installed, nvidia
 
 import psutil
@@ -228,6 +228,7 @@ def test_pytorch_where_it_runs():
         ("raise AttributeError('no attribute Prescott')", "AttributeError: no attribute Prescott"),
         ("raise RuntimeError('Check\\n  failed:\\n\\n36')", "RuntimeError: Check failed: 36"),
         ("import os; os.abort()", "killed by SIGABRT"),
+        ("import os; os.kill(os.getpid(), 9)", "SIGKILL, as the system does where memory runs out"),
         ("import sys; sys.exit('enough')", "exit code 1: enough"),
         ("import os; print('{}'); os._exit(3)", "exit code 3"),
         ("import sys; sys.exit(0)", "exit code 0: it said nothing"),
@@ -382,7 +383,7 @@ def facts(monkeypatch):
             "cores": 4,
             "memory": {"total_gib": 8.0, "available_gib": None},
             "data": {"available": "Fashion-MNIST in ~/x"},
-            **{"ready": True, "verdict": "all is well", "command": "make lab"},
+            **{"ready": True, "notes": [], "verdict": "all is well", "command": "make lab"},
         }
 
     return make
@@ -434,10 +435,39 @@ def test_data_are_not_fetched(tmp_path):
 def test_a_container_s_limit_is_the_memory(monkeypatch):
     class File(str):
         def read_text(self):
-            return {"/sys/fs/cgroup/memory.max": "3221225472\n"}.get(self, "1073741824\n")
+            return {
+                "/sys/fs/cgroup/memory.max": "3221225472\n",
+                "/sys/fs/cgroup/memory.current": "2147483648\n",
+                "/sys/fs/cgroup/memory.stat": "anon 1073741824\ninactive_file 1073741824\n",
+            }[self]
 
     monkeypatch.setattr(host, "Path", File)
     assert host.memory() == {"total_gib": 3.0, "available_gib": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("total", "available", "little"),
+    [(1.0, 0.8, True), (24.0, 1.5, True), (1.9, None, True), (4.0, 3.0, False), (4.0, None, False)],
+)
+def test_little_memory_is_named(facts, total, available, little):
+    made = facts()
+    made["memory"] = {"total_gib": total, "available_gib": available}
+    made["notes"] = list(preflight._notes(made))
+    needed = frameworks.load()["mxnet"].memory
+    free = total if available is None else available
+    note = f"\nNote: the largest notebook takes {needed} GiB of memory, and {free} are free; where"
+    assert (note in preflight.table(made)) == little
+    assert preflight.table(made).splitlines()[-1] == "Ready: all is well. Type: make lab"
+
+
+def test_little_memory_does_not_keep_a_reader_away():
+    """Most notebooks take far less than the largest."""
+    little = "import sys; from d2l_local import preflight; from d2l_local.machine import host\n"
+    little += "host.memory = lambda: {'total_gib': 1.0, 'available_gib': 0.9}\n"
+    done = run("--json", code=little + "sys.exit(preflight.main())")
+    assert done.returncode == 0, done.stdout
+    answer = json.loads(done.stdout)
+    assert answer["ready"] is True and len(answer["notes"]) == 1
 
 
 def test_a_python_that_is_too_old():
