@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from d2l_local import frameworks
+
 import nbformat
 import pytest
 
@@ -94,3 +96,12 @@ def test_lock_files_pin_everything_and_name_no_address(lock):
     pins = re.findall(r"^[a-z0-9][^ ]*(?: ;[^\\]*)? ?\\$", text, re.MULTILINE)
     assert pins and all("==" in pin for pin in pins)
     assert len(re.findall(r"^[a-z0-9]", text, re.MULTILINE)) == len(pins)  # Each with hashes
+
+
+def test_the_memory_that_is_warned_of_is_what_was_measured():
+    text = (ROOT / "docs/machines.md").read_text(encoding="utf-8")
+    measured = re.findall(r"^\| `\S+` \|" + r" ([\d.]+) \|" * 4 + "$", text, re.MULTILINE)
+    columns = [*zip(*((float(value) for value in row) for row in measured))]
+    most_of = {"mxnet": max(*columns[0], *columns[1]), "pytorch": max(*columns[2], *columns[3])}
+    for name, most in most_of.items():
+        assert most <= float(frameworks.load()[name].memory) <= most + 0.1, name
