@@ -101,6 +101,12 @@ def test_aside_is_folded(tmp_path):
     assert found(section) == ""
 
 
+def test_a_magic_stays_the_first_line_of_a_cell_that_is_folded(tmp_path):
+    section = write(tmp_path, code("x = 0") + ASIDE + code("%%time\nx", "aside"))
+    cell = cell_of(section, "why_1")
+    assert cell.source == "%%time\nx" and cell.metadata["cellView"] == "form"
+
+
 def test_aside_needs_a_plain_title(tmp_path):
     section = write(tmp_path, prose("why", "**Why**\n\nSo.", "**为什么**\n\n如此。", kind="aside"))
     assert "[en/why] an aside begins with its title, a line of plain text" in found(section)
