@@ -160,13 +160,11 @@ class Report:
         raise KeyError(f"{name!r} is not in the report; it has {[s.name for s in self.settings]}")
 
     def summary(self) -> str:
+        """Return what a banner says: the version, and how many threads a CPU device has."""
         return translated(
-            "MXNet {version}, threads a CPU device: {threads}, BLAS kernel {kernel}, "
-            "{copies} scratch copies",
+            "MXNet {version}, threads per CPU device: {threads}",
             version=self["MXNet"],
             threads=self["threads"],
-            kernel=self["BLAS kernel"],
-            copies=self["scratch copies"],
         )
 
     def __str__(self) -> str:

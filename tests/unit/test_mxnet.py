@@ -122,7 +122,7 @@ def test_functions_of_d2l_use_our_helpers(result):
 
 
 def test_engine_is_prepared(result):
-    assert "threads a CPU device: 1" in result["summary"]
+    assert "threads per CPU device: 1" in result["summary"]
 
 
 @pytest.mark.parametrize(
