@@ -203,6 +203,7 @@ def test_inserted_cell_renames_no_other_block(chapter):
         ("%matplotlib inline\nx  # one | 一", None, "%matplotlib inline\nx  # 一"),
         ('"""\n# a | b\n"""', '"""\n# a | b\n"""', '"""\n# a | b\n"""'),
         ("f(a,  # one | 一\n  b)", "f(a,  # one\n  b)", "f(a,  # 一\n  b)"),
+        ("f(a  # one | 一", "f(a  # one | 一", "f(a  # one | 一"),  # No Python
     ],
 )
 def test_comments(source, en, zh):
