@@ -101,6 +101,9 @@ class Cluster:
         with Cluster("d2l_local.mxnet.train_lenet_dist", "--num_epochs", 2) as job:
             job.wait()
 
+    All users of this machine can reach the job. A server restores nothing that they send, but they
+    can crash it or change what it computes, because MXNet asks for no password.
+
     ``seconds`` is the most that the job may take. ``environment`` is added to the processes'
     environment variables (None removes one).
     """
