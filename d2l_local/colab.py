@@ -3,7 +3,8 @@
 Everything in Colab must stay as it is, and its Python and libraries are newer than MXNet 1.9.1 and
 d2l 1.0.3 ask for. So these two are installed without their dependencies (`d2l_local.prepare.compat`
 makes up for that), and of the rest only what is missing, in versions that agree with what is there.
-What that is stands in d2l_local's own metadata.
+What that is stands in d2l_local's own metadata, without checksums, unlike in the lock files of the
+repository: pip checks those of all packages or of none, and what Colab lacks changes with Colab.
 
 CUDA 11's libraries go to a folder of their own. Among Colab's, which are CUDA 12's or newer, they
 would overwrite some: both have ``nvidia/nccl/lib/libnccl.so.2`` and ``libcurand.so.10``, and
