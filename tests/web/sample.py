@@ -47,7 +47,8 @@ WORDS = {
         "two": "Two Devices",
         "servers": "Servers",
         "pipeline": "A Pipeline",
-        "intro": "Both frameworks overlap independent work, see [Servers](servers.ipynb).",
+        "intro": "Both frameworks overlap independent work, see [Servers](servers.ipynb) and "
+        "[an exercise](guess.ipynb#question).",
         "mxnet": "The engine of MXNet builds a graph.",
         "pytorch": "Streams of PyTorch run in order.",
         "measure": "## Measure It\n\nThe bound is $T \\ge \\max(T_1, T_2)$.",
@@ -71,7 +72,8 @@ WORDS = {
         "two": "两个设备",
         "servers": "服务器",
         "pipeline": "流水线",
-        "intro": "两个框架都会让相互独立的工作重叠，见[服务器](servers.ipynb)。",
+        "intro": "两个框架都会让相互独立的工作重叠，见[服务器](servers.ipynb)和"
+        "[练习](guess.ipynb#question)。",
         "mxnet": "MXNet的引擎构造计算图。",
         "pytorch": "PyTorch的流按次序运行，锁页内存另当别论。",
         "measure": "## 测量\n\n下界是$T \\ge \\max(T_1, T_2)$。",
