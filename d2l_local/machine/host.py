@@ -36,8 +36,8 @@ def memory() -> dict:
         limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
         used = int(Path("/sys/fs/cgroup/memory.current").read_text())
         # Copies of files, which the system gives up when it needs the room.
-        lines = Path("/sys/fs/cgroup/memory.stat").read_text().splitlines()
-        used -= int(dict(line.split() for line in lines)["inactive_file"])
+        counts = Path("/sys/fs/cgroup/memory.stat").read_text().splitlines()
+        used -= int(dict(line.split() for line in counts)["inactive_file"])
     available = None
     with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
         for line in lines:
