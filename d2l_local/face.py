@@ -55,6 +55,10 @@ class Face(Protocol):
         """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
 
     @staticmethod
+    def lane(device: Any) -> str:
+        """The name of a device's lane in a `Timeline`."""
+
+    @staticmethod
     def banner(used: list) -> None:
         """Print which devices a notebook uses, in a line with ``devices: `` (in English)."""
 

@@ -61,6 +61,7 @@ def devices(d2l) -> None:
         with pytest.raises(ValueError, match=message) as caught:
             count(wrong)
         assert repr(wrong) in str(caught.value)
+    assert d2l.lane(d2l.try_gpu()).endswith("/0")
     assert printed(d2l.banner, d2l.devices(2))[1].startswith("devices: ")
 
 

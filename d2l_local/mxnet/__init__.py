@@ -36,6 +36,7 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
     banner,
     devices,
     examine,
+    lane,
     num_cores,
     num_gpus,
     try_all_gpus,

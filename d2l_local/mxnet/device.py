@@ -93,6 +93,11 @@ def try_all_gpus() -> list[mx.Context]:
     return devices(max(2, num_gpus()))
 
 
+def lane(device: mx.Context) -> str:
+    """The name of a device's lane in a Timeline: ``cpu/1`` of ``mx.cpu(1)``."""
+    return f"{device.device_type}/{device.device_id}"
+
+
 def banner(used: list[mx.Context]) -> None:
     """Print which devices a notebook uses, what stands in for what, and how MXNet is set up."""
     say("devices: {devices} ({what})", devices=", ".join(map(str, used)), what=_stand_ins(used))

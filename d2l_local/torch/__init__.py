@@ -83,6 +83,7 @@ from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
     devices,
     examine,
+    lane,
     num_gpus,
     synchronize,
     try_all_gpus,
@@ -90,6 +91,7 @@ from d2l_local.torch.device import (  # noqa: E402, F401
 )
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402, F401
+from d2l_local.torch.thread_stream import ThreadStream, side_stream  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402
 

@@ -7,6 +7,7 @@ from collections import Counter
 from d2l_local import face
 from d2l_local.arguments import index_of_device, number_of_devices
 from d2l_local.language import say, translated
+from d2l_local.torch import thread_stream
 
 import torch
 
@@ -63,8 +64,17 @@ def _what_they_are(used: list[torch.device]) -> str:
     return translated("; ").join(parts)
 
 
+def lane(device: torch.device) -> str:
+    """The name of a device's lane in a Timeline; the CPU's holds what Python called."""
+    return f"gpu/{device.index}" if device.type == "cuda" else "cpu/0"
+
+
 def synchronize() -> None:
-    """Wait until every GPU is idle; ``torch.cuda.synchronize()`` waits for the current one."""
+    """Wait until every GPU is idle; ``torch.cuda.synchronize()`` waits for the current one.
+
+    Waits for each `ThreadStream`, too, and raises what a call in one has raised.
+    """
+    thread_stream.synchronize()
     if torch.cuda.is_initialized():  # Else nothing was ever sent to a GPU
         for i in range(num_gpus()):
             torch.cuda.synchronize(i)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from d2l_local.measure import timeline, trace
+from d2l_local.torch import thread_stream
 from d2l_local.torch.device import synchronize
 
 import torch
@@ -17,7 +18,8 @@ class Timeline(timeline.Timeline):
         + """
     Every GPU has two lanes, ``"gpu/0"`` for kernels and ``"gpu/0 copies"`` for what moves data
     (copies, collectives); the lane ``"cpu/0"`` holds the operators that Python called, which take
-    the time of launching a kernel where the work is a GPU's.
+    the time of launching a kernel where the work is a GPU's. A `ThreadStream` that is there when the
+    block begins has a lane of its name.
     """
     )
 
@@ -28,6 +30,7 @@ class Timeline(timeline.Timeline):
             activities.append(torch.profiler.ProfilerActivity.CUDA)
         self._profiler = torch.profiler.profile(activities=activities, acc_events=True)
         self._profiler.start()
+        thread_stream.record()
 
     def _wait(self) -> None:
         synchronize()
@@ -36,8 +39,11 @@ class Timeline(timeline.Timeline):
         self._profiler.stop()
         with trace.trace_file() as path:
             self._profiler.export_chrome_trace(path)
-            events = json.loads(trace.read(path))["traceEvents"]
-        events = [e for e in events if e.get("ph") == "X"]
+            kept = json.loads(trace.read(path))
+        for lane, name, start, end in thread_stream.recorded():
+            zero = kept["baseTimeNanoseconds"] / 1e9  # Of the trace's clock, in seconds since 1970
+            yield lane, name, start - zero, end - zero
+        events = [e for e in kept["traceEvents"] if e.get("ph") == "X"]
         yield from _outermost([e for e in events if e.get("cat") == "cpu_op"])
         for event in events:
             if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):

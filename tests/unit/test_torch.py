@@ -7,7 +7,9 @@ import re
 import resource
 import runpy
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -284,3 +286,81 @@ def test_minibatches(tmp_path, monkeypatch):
     assert X.min() >= 0 and X.max() <= 1
     assert [len(y) for _, y in test] == [32, 8]
     torch.nn.functional.cross_entropy(torch.zeros(32, 10), y)  # Takes no labels of 32 bits
+
+
+# ---- Queues on the CPU ---------------------------------------------------------------------------
+
+
+def test_a_thread_stream_executes_in_order_what_is_launched_while_python_goes_on():
+    stream, gate, done = d2l.ThreadStream("thread/0"), threading.Event(), []
+    waits = stream.launch(gate.wait, 10)
+    last = stream.launch(done.append, 1)
+    assert not waits.query() and done == []
+    gate.set()
+    last.synchronize()
+    assert done == [1] and waits.query() and stream.launch(max, 1, 2).synchronize() == 2
+
+
+def test_two_thread_streams_work_at_once():
+    streams, both = [d2l.ThreadStream(f"thread/{i}") for i in range(2)], threading.Barrier(2)
+    for stream in streams:
+        stream.launch(both.wait, 10)  # Which one alone would never pass
+    d2l.synchronize()
+
+
+def test_operators_in_a_thread_stream_use_one_core_and_others_as_many_as_before():
+    before = torch.get_num_threads()
+    stream = d2l.ThreadStream("thread/0")
+    assert stream.launch(torch.get_num_threads).synchronize() == 1
+    assert torch.get_num_threads() == before
+    with ThreadPoolExecutor(1) as later:
+        assert later.submit(torch.get_num_threads).result() == before
+
+
+def test_synchronize_waits_for_thread_streams_and_raises_their_errors_once():
+    stream, x = d2l.ThreadStream("thread/0"), torch.ones(3)
+    stream.launch(time.sleep, 0.05)
+    stream.launch(x.add_, 1)
+    d2l.synchronize()
+    assert x.tolist() == [2, 2, 2]
+    stream.launch(x.reshape, 7)
+    stream.launch(x.add_, 1)
+    with pytest.raises(RuntimeError, match="shape"):
+        d2l.synchronize()
+    d2l.synchronize()
+    assert x.tolist() == [3, 3, 3]
+
+
+def test_a_timeline_has_a_lane_for_each_thread_stream():
+    stream, x = d2l.ThreadStream("thread/0"), torch.rand(300, 300)
+    stream.launch(torch.mm, x, x)
+    with d2l.Timeline() as timeline:
+        x.add(1)
+        for _ in range(3):
+            stream.launch(torch.mm, x, x)
+        stream.synchronize()
+        x.sub(1)
+    assert list(timeline.lanes) == ["cpu/0", "thread/0"]
+    products, calls = timeline.lanes["thread/0"], timeline.lanes["cpu/0"]
+    assert [span.name for span in products] == ["mm"] * 3
+    # Both by one clock
+    begin, end = calls[0].end, calls[-1].start
+    assert begin <= products[0].start and products[-1].end <= end
+    with d2l.Timeline() as timeline:
+        x.add(1)
+    assert list(timeline.lanes) == ["cpu/0"]
+
+
+def test_a_thread_stream_ends_with_its_object():
+    stream = d2l.ThreadStream("short/0")
+    ended = stream.launch(threading.current_thread).synchronize()
+    del stream
+    ended.join(10)
+    assert not ended.is_alive()
+
+
+def test_a_second_queue_is_a_stream_or_a_thread():
+    on_cpu = d2l.side_stream(torch.device("cpu"))
+    assert isinstance(on_cpu, d2l.ThreadStream) and on_cpu.name == "cpu/0 copies"
+    if GPUS:
+        assert isinstance(d2l.side_stream(torch.device("cuda", 0)), torch.cuda.Stream)

@@ -33,6 +33,10 @@ def try_all_gpus() -> list[str]:
     return devices(2)
 
 
+def lane(device: str) -> str:
+    return device.replace("(", "/").rstrip(")")
+
+
 def banner(used: list[str]) -> None:
     print(f"devices: {', '.join(used)} (fake)")
 

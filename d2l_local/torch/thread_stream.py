@@ -1,0 +1,96 @@
+"""A queue for PyTorch's CPU, which has none: a thread that takes the place of a GPU's stream."""
+
+from __future__ import annotations
+
+import collections
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import torch
+
+_streams: weakref.WeakSet[ThreadStream] = weakref.WeakSet()
+
+
+class Event(NamedTuple):
+    """What was launched, with the methods of ``torch.cuda.Event`` that tell whether it is done."""
+
+    future: Future
+
+    def query(self) -> bool:
+        """Whether it is done, or has failed."""
+        return self.future.done()
+
+    def synchronize(self) -> object:
+        """Wait until it is done; return its result, or raise what it has raised."""
+        return self.future.result()
+
+
+class ThreadStream:
+    """A thread that executes one after the other what is launched, as a GPU does with a stream.
+
+    On a CPU, PyTorch computes an operator within its call, with all cores. Here the call is handed
+    to a thread, and the operators in it use one core, so that two streams can work at once.
+    `d2l.synchronize` waits for all streams, and raises what a call in them has raised since; a
+    `Timeline` has a lane of this ``name`` with a span a call. The thread ends with the object.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self._calls: collections.deque[Future] = collections.deque()
+        self._recorded: list[tuple[str, float, float]] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        # PyTorch's number of threads is each thread's own. A thread takes the one that was set last,
+        # by any thread, when it first asks.
+        threads = torch.get_num_threads()
+        self._thread.submit(torch.get_num_threads).result()
+        self._thread.submit(torch.set_num_threads, 1).result()
+        torch.set_num_threads(threads)
+        _streams.add(self)
+
+    def launch(self, fn: Callable, *args, **keywords) -> Event:
+        """Hand over the call ``fn(*args, **keywords)`` and return at once, before it is done."""
+        while self._calls and self._calls[0].done() and not self._calls[0].exception():
+            self._calls.popleft()
+        self._calls.append(self._thread.submit(self._call, fn, args, keywords))
+        return Event(self._calls[-1])
+
+    def synchronize(self) -> None:
+        """Wait until all calls are done; raise what one of them has raised."""
+        while self._calls:
+            self._calls.popleft().result()
+
+    def _call(self, fn: Callable, args: tuple, keywords: dict) -> object:
+        begin = time.time()
+        try:
+            return fn(*args, **keywords)
+        finally:
+            if self._recorded is not None:
+                self._recorded.append((fn.__name__, begin, time.time()))
+
+
+def synchronize() -> None:
+    """Wait for all streams."""
+    for stream in list(_streams):
+        stream.synchronize()
+
+
+def record() -> None:
+    """Let all streams note from now on what they do."""
+    for stream in list(_streams):
+        stream._recorded = []
+
+
+def recorded() -> Iterator[tuple[str, str, float, float]]:
+    """End `record`, and yield (lane, name, start, end), in seconds since 1970."""
+    for stream in list(_streams):
+        for span in stream._recorded or ():
+            yield stream.name, *span
+        stream._recorded = None
+
+
+def side_stream(device: torch.device) -> torch.cuda.Stream | ThreadStream:
+    """A second queue for copies from a device: a stream of a GPU, a thread on the CPU."""
+    return torch.cuda.Stream(device) if device.type == "cuda" else ThreadStream("cpu/0 copies")
