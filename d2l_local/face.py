@@ -86,6 +86,12 @@ class Face(Protocol):
         """Time several functions in turns, so that their times can be compared."""
 
     @staticmethod
+    def together(
+        functions: Mapping[str, Callable[[], object]], repeats: int = 5
+    ) -> tuple[dict[str, float], float]:
+        """The seconds of each function alone, and of all, between which nothing waits."""
+
+    @staticmethod
     def own_core() -> contextlib.AbstractContextManager[None]:
         """Keep this thread on a core of its own inside a ``with`` block."""
 
@@ -117,6 +123,7 @@ class Shared(NamedTuple):
     Benchmark: type[timing.Benchmark]
     measure: Callable[..., timing.Measurement]
     compare: Callable[..., dict[str, timing.Measurement]]
+    together: Callable[..., tuple[dict[str, float], float]]
     has_gpus: Callable[[int], bool]
     load_data_fashion_mnist: Callable[..., tuple[data.ArrayDataLoader, data.ArrayDataLoader]]
 
@@ -156,6 +163,16 @@ def make(
         """Time several functions ``repeats`` times each, in turns, as `measure` times one."""
         return timing.compare(functions, repeats, number, wait, synchronize=synchronize)
 
+    def together(
+        functions: Mapping[str, Callable[[], object]], repeats: int = 5
+    ) -> tuple[dict[str, float], float]:
+        """The parts and the whole of `law`: seconds of each function alone, by name, and of all.
+
+        All together are called one after the other, and nothing waits in between. The best of
+        ``repeats`` rounds, in each of which everything takes its turn as in `compare`.
+        """
+        return timing.together(functions, repeats, synchronize=synchronize)
+
     def has_gpus(n: int) -> bool:
         """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
         here = num_gpus()
@@ -181,7 +198,7 @@ def make(
             convert=convert,
         )
 
-    return Shared(Benchmark, measure, compare, has_gpus, load_data_fashion_mnist)
+    return Shared(Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist)
 
 
 def checked(device: object, product: np.ndarray) -> str:

@@ -88,6 +88,9 @@ def times(d2l) -> None:
     calls.clear()
     turns = {"a": lambda: calls.append(1), "b": lambda: calls.append(2)}
     assert list(d2l.compare(turns, 2)) == ["a", "b"] and calls == [1, 2] * 3
+    calls.clear()
+    parts, whole = d2l.together(turns, 2)
+    assert list(parts) == ["a", "b"] and whole > 0 and calls == [1, 2, 1, 2] * 3
 
     def block():
         with d2l.Benchmark("two") as benchmark:

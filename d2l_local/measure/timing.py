@@ -89,6 +89,24 @@ def compare(
     return {name: Measurement(tuple(seconds)) for name, seconds in samples.items()}
 
 
+def together(
+    functions: Mapping[str, Callable[[], object]],
+    repeats: int = 5,
+    *,
+    synchronize: Callable[[], None],
+) -> tuple[dict[str, float], float]:
+    """Return the parts and the whole of the law: seconds of each function alone, and of all.
+
+    All together are called one after the other, and nothing waits in between. The best of
+    ``repeats`` rounds, in each of which everything takes its turn as in `compare`.
+    """
+    whole = " and ".join(["", *functions])  # Longer than any of the names
+    jobs = {**functions, whole: lambda: [fn() for fn in functions.values()]}
+    times = compare(jobs, repeats, synchronize=synchronize)
+    parts = {name: times[name].minimum for name in functions}
+    return parts, times[whole].minimum
+
+
 class Benchmark:
     """Print how long a block took, up to the moment at which every device is idle.
 

@@ -71,7 +71,7 @@ def _to_mxnet(array):
 
 synchronize = mx.nd.waitall
 _shared = _face.make(synchronize, num_gpus, _to_mxnet)
-Benchmark, measure, compare, has_gpus, load_data_fashion_mnist = _shared
+Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist = _shared
 
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

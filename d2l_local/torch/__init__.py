@@ -103,6 +103,6 @@ def _to_torch(array: _np.ndarray) -> torch.Tensor:
 
 
 _shared = _face.make(synchronize, num_gpus, _to_torch)
-Benchmark, measure, compare, has_gpus, load_data_fashion_mnist = _shared
+Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist = _shared
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

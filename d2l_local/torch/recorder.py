@@ -18,8 +18,8 @@ class Timeline(timeline.Timeline):
         + """
     Every GPU has two lanes, ``"gpu/0"`` for kernels and ``"gpu/0 copies"`` for what moves data
     (copies, collectives); the lane ``"cpu/0"`` holds the operators that Python called, which take
-    the time of launching a kernel where the work is a GPU's. A `ThreadStream` that is there when the
-    block begins has a lane of its name.
+    the time of launching a kernel where the work is a GPU's. A `ThreadStream` that is there when
+    the block begins has a lane of its name.
     """
     )
 

@@ -42,8 +42,8 @@ class ThreadStream:
         self._calls: collections.deque[Future] = collections.deque()
         self._recorded: list[tuple[str, float, float]] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
-        # PyTorch's number of threads is each thread's own. A thread takes the one that was set last,
-        # by any thread, when it first asks.
+        # PyTorch's number of threads is each thread's own. When a thread first asks, it takes the
+        # one that any thread has set last.
         threads = torch.get_num_threads()
         self._thread.submit(torch.get_num_threads).result()
         self._thread.submit(torch.set_num_threads, 1).result()

@@ -7,7 +7,7 @@ import statistics
 import time
 
 from d2l_local.measure import timing
-from d2l_local.measure.timing import Benchmark, Measurement, compare, measure
+from d2l_local.measure.timing import Benchmark, Measurement, compare, measure, together
 
 import pytest
 
@@ -168,6 +168,14 @@ def test_benchmark_waits_for_queued_work(benchmark, clock):
     assert clock.queued == 0
     assert timer.seconds == pytest.approx(2)
     assert clock.log == ["work", "wait", "clock", "work", "wait", "clock"]
+
+
+def test_together_takes_each_alone_and_all_without_a_wait_in_between(clock):
+    jobs = {"a": lambda: clock.work(1), "b": lambda: clock.work(2)}
+    parts, whole = together(jobs, 2, synchronize=clock.synchronize)
+    assert parts == {"a": pytest.approx(1), "b": pytest.approx(2)} and whole == pytest.approx(3)
+    last = clock.log[-6:]
+    assert last == ["wait", "clock", "work", "work", "wait", "clock"]
 
 
 def test_an_exception_in_the_block_goes_on_and_nothing_is_printed(benchmark, capsys):

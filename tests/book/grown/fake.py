@@ -74,4 +74,4 @@ def dot(x, y):
 
 
 _shared = face.make(synchronize, num_gpus, np.asarray)
-Benchmark, measure, compare, has_gpus, load_data_fashion_mnist = _shared
+Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist = _shared
