@@ -44,6 +44,10 @@ def recorded(**lanes):
     class Recorded:
         def __enter__(self): return enter()
         def __exit__(self, *error): return None
+        @staticmethod
+        def of(fn):
+            fn()
+            return enter()
     return Recorded
 
 names = {{"__name__": "__main__", "recorded": recorded}}

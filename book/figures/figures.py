@@ -98,7 +98,7 @@ def twogpu(d):
     for i, layer in ((6, 2), (8, 1)):
         code = f"dw{layer} = dw{layer}_0 + dw{layer}_1"
         box("cpu", i, t("{}: sum of gradients", f"fc{layer}"), code)
-        box("cpu", i + 1, t("{}: update", f"fc{layer}"), f"w{layer} -= lr / 100 * dw{layer}")
+        box("cpu", i + 1, t("{}: update", f"fc{layer}"), f"w{layer} -= lr * dw{layer}")
     note = t(
         "the gradients of fc2 are ready first:\nthe CPU sums them while\nfc1 backward still runs"
     )

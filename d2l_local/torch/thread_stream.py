@@ -50,7 +50,7 @@ class ThreadStream:
         torch.set_num_threads(threads)
         _streams.add(self)
 
-    def launch(self, fn: Callable, *args, **keywords) -> Event:
+    def launch(self, fn: Callable, *args: object, **keywords: object) -> Event:
         """Hand over the call ``fn(*args, **keywords)`` and return at once, before it is done."""
         while self._calls and self._calls[0].done() and not self._calls[0].exception():
             self._calls.popleft()
