@@ -371,6 +371,12 @@ def test_check_allows(chapter, old, new):
     assert all(any(word in problem for word in allowed) for problem in problems(chapter))
 
 
+def test_what_is_in_prose():
+    shown = prose.read("![Two](two-en.svg) in `x`, $y$\n\n<b>raw</b> too\n\n<p>\nboxed\n</p>")
+    assert shown.links == {"two-en.svg": 1}
+    assert shown.texts == [" in `, $", "raw too", "\nboxed\n"]
+
+
 def test_numbers_and_math():
     one = prose.read("1,000 of 2.5 and `3` and $4$ [5](6) \n\n$$7 \\text{seconds}$$")
     other = prose.read("共1000，2.5，`3`，$4$，[5](6)\n\n$$7\\text{秒}$$\n")
