@@ -6,12 +6,13 @@ A face is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
 from d2l_local.language import SKIPPED, SKIPPED_1, say
-from d2l_local.measure import timing
+from d2l_local.measure import memory, operation, timing
+from d2l_local.measure.timeline import Timeline
 
 import numpy as np
 
@@ -29,6 +30,9 @@ class Face(Protocol):
 
     Benchmark: type
     """``with d2l.Benchmark("description"):`` prints ``description: 0.1234 sec``."""
+
+    Memory: type
+    """``with d2l.Memory() as memory:`` samples the process's memory; `memory.peak` in bytes."""
 
     @staticmethod
     def devices(n: int = 2) -> list:
@@ -92,12 +96,36 @@ class Face(Protocol):
         """The seconds of each function alone, and of all, between which nothing waits."""
 
     @staticmethod
+    def operation_times(
+        op: Callable[[], object], n: int = 100, rounds: int = 10
+    ) -> operation.OperationTimes:
+        """Seconds to issue one operation, to compute it, and to notice its end."""
+
+    @staticmethod
+    def waits(call: Callable[[Any], object], job: Callable[[], Any]) -> bool:
+        """Whether ``call(job())`` returns only when what ``job`` has queued is done."""
+
+    @staticmethod
     def own_core() -> contextlib.AbstractContextManager[None]:
         """Keep this thread on a core of its own inside a ``with`` block."""
 
     @staticmethod
     def law(section: str, measured: float, /, **parts: float) -> float:
         """Print a row of the law; return the share of the time that is hidden, from 0 to 1."""
+
+    @staticmethod
+    def plot_prediction(
+        x: Sequence[float],
+        predicted: Mapping[str, Sequence[float]],
+        measured: Mapping[str, Sequence[float]],
+        xlabel: str = "",
+        ylabel: str = "",
+    ) -> Any:
+        """Draw predictions as lines, measurements as dots; print their errors; return the axes."""
+
+    @staticmethod
+    def plot_timelines(timelines: Mapping[str, Timeline]) -> Any:
+        """Draw recordings below each other, each with its name; return the figure."""
 
     @staticmethod
     def in_new_process(
@@ -121,26 +149,37 @@ class Shared(NamedTuple):
     """The functions and classes that `make` makes."""
 
     Benchmark: type[timing.Benchmark]
+    Memory: type[memory.Memory]
     measure: Callable[..., timing.Measurement]
     compare: Callable[..., dict[str, timing.Measurement]]
     together: Callable[..., tuple[dict[str, float], float]]
+    operation_times: Callable[..., operation.OperationTimes]
+    waits: Callable[..., bool]
     has_gpus: Callable[[int], bool]
     load_data_fashion_mnist: Callable[..., tuple[data.ArrayDataLoader, data.ArrayDataLoader]]
 
 
 def make(
-    synchronize: Callable[[], None], num_gpus: Callable[[], int], convert: Callable[[Any], Any]
+    synchronize: Callable[[], None],
+    num_gpus: Callable[[], int],
+    convert: Callable[[Any], Any],
+    recorder: type[Timeline],
 ) -> Shared:
     """Return what a framework shares with the others.
 
     ``synchronize()`` waits until every device is idle; ``num_gpus()`` counts the GPUs that the
     framework can compute on, or what stands in for them; ``convert(array)`` makes the framework's
-    array of a NumPy array, whose memory it may keep.
+    array of a NumPy array, whose memory it may keep; ``recorder`` is its Timeline.
     """
     wait = synchronize  # By another name than the one that it gets in the class
 
     class Benchmark(timing.Benchmark):
         """``with d2l.Benchmark("description"):`` prints the block's time, up to idle devices."""
+
+        synchronize = staticmethod(wait)
+
+    class Memory(memory.Memory):
+        __doc__ = memory.Memory.__doc__
 
         synchronize = staticmethod(wait)
 
@@ -173,6 +212,18 @@ def make(
         """
         return timing.together(functions, repeats, synchronize=synchronize)
 
+    def operation_times(
+        op: Callable[[], object], n: int = 100, rounds: int = 10
+    ) -> operation.OperationTimes:
+        return operation.operation_times(op, n, rounds, synchronize=synchronize, recorder=recorder)
+
+    operation_times.__doc__ = operation.operation_times.__doc__
+
+    def waits(call: Callable[[Any], object], job: Callable[[], Any]) -> bool:
+        return operation.waits(call, job, synchronize=synchronize)
+
+    waits.__doc__ = operation.waits.__doc__
+
     def has_gpus(n: int) -> bool:
         """Whether there are ``n`` GPUs; if not, prints why a cell that needs them does nothing."""
         here = num_gpus()
@@ -198,7 +249,17 @@ def make(
             convert=convert,
         )
 
-    return Shared(Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist)
+    return Shared(
+        Benchmark,
+        Memory,
+        measure,
+        compare,
+        together,
+        operation_times,
+        waits,
+        has_gpus,
+        load_data_fashion_mnist,
+    )
 
 
 def checked(device: object, product: np.ndarray) -> str:

@@ -9,7 +9,7 @@ import re
 
 from d2l_local import arguments, face
 from d2l_local.language import counted
-from d2l_local.measure import timing
+from d2l_local.measure import memory, operation, timing
 from d2l_local.measure.timeline import Timeline
 
 import numpy as np
@@ -43,7 +43,7 @@ def printed(function, *args) -> tuple[object, str]:
 def keep(d2l) -> None:
     """Fail with an AssertionError where a face breaks its promises."""
     assert differences(d2l) == []
-    for promise in (devices, gpus, times, bounds, timelines, images):
+    for promise in (devices, gpus, times, operations, samples, bounds, timelines, charts, images):
         promise(d2l)
 
 
@@ -102,6 +102,24 @@ def times(d2l) -> None:
     assert text == f"two: {benchmark.seconds:.4f} sec\n"
 
 
+def operations(d2l) -> None:
+    calls: list[int] = []
+    found = d2l.operation_times(lambda: calls.append(1), 2, 3)
+    assert isinstance(found, operation.OperationTimes)
+    assert 0 < found.t_q < 1 and found.t_c == 0 <= found.t_w < 1
+    assert len(calls) == 3 * (1 + 2 + 1 + 10 + 2)  # Two measurements, both warmed up; a recording
+    with pytest.raises(ValueError, match="rounds must be a positive integer, not 0"):
+        d2l.operation_times(lambda: None, 1, 0)
+    assert d2l.waits(calls.append, lambda: 7) in (True, False) and calls[-2:] == [7, 7]
+
+
+def samples(d2l) -> None:
+    with d2l.Memory() as sampled:
+        held = np.ones(10**6)
+    assert issubclass(d2l.Memory, memory.Memory) and len(sampled.samples) >= 2
+    assert sampled.peak >= sampled.samples[0][1] and held.size == 10**6
+
+
 def bounds(d2l) -> None:
     hidden, row = printed(lambda: d2l.law("here", 3.0, first=2.0, second=2.0))
     assert hidden == 0.5
@@ -117,6 +135,15 @@ def timelines(d2l) -> None:
         pass
     assert isinstance(d2l.Timeline.of(d2l.synchronize), d2l.Timeline)
     assert timeline.lanes == {} and list(d2l.Timeline({"cpu/0": [("x", 0, 1)]}).lanes) == ["cpu/0"]
+
+
+def charts(d2l) -> None:
+    with d2l.Timeline() as timeline, timeline.span("Python", "make"):
+        pass
+    assert list(timeline.lanes) == ["Python"]
+    assert len(d2l.plot_timelines({"one": timeline}).axes) == 1
+    ax, text = printed(d2l.plot_prediction, [1], {"a": [2.0]}, {"a": [4.0]}, "n", "s")
+    assert ax.get_xlabel() == "n" and text == "a: error median 50%, largest 50%\n"
 
 
 def images(d2l) -> None:

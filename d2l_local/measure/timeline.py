@@ -6,11 +6,13 @@ hands over the spans it recorded.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
+import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn
@@ -30,11 +32,16 @@ class Timeline:
     nothing leaves ``lanes`` empty.
     """
 
+    in_calls: frozenset[str] = frozenset()
+    """Lanes of what runs inside of Python's own calls, rather than behind them."""
+
     _recording: Timeline | None = None
+    _began = 0  # Nanoseconds since the epoch
 
     def __init__(self, lanes: dict[str, list] | None = None):
         """``lanes`` (device to (name, start, end)s) of an earlier recording, to look at again."""
         self.lanes = {lane: [Span(*s) for s in spans] for lane, spans in (lanes or {}).items()}
+        self._added: list[tuple[str, str, float, float]] = []
 
     @classmethod
     def of(cls, fn: Callable[[], object]) -> Timeline:
@@ -52,7 +59,7 @@ class Timeline:
         raise NotImplementedError
 
     def _stop(self) -> Iterable[tuple[str, str, float, float]]:
-        """Stop the profiler and return (lane, name, start, end), in seconds of any one clock."""
+        """Stop the profiler and return (lane, name, start, end), in seconds since `_began`."""
         raise NotImplementedError
 
     def _wait(self) -> None:
@@ -65,6 +72,8 @@ class Timeline:
                 "a Timeline is recording already, and there is one profiler a process: end its "
                 "block before the next one begins"
             )
+        self._added = []
+        self._began = time.time_ns()
         self._start()
         Timeline._recording = self
         return self
@@ -77,7 +86,21 @@ class Timeline:
                 raise
         finally:
             Timeline._recording = None
-            self._set_lanes(self._stop())
+            self._set_lanes([*self._stop(), *self._added])
+
+    @contextlib.contextmanager
+    def span(self, lane: str, name: str) -> Iterator[None]:
+        """Put what a block does, on any thread, on a lane of its own: ``span("Python", "make")``.
+
+        Within the recording, for what the framework's profiler does not see, such as Python's own
+        work. Lanes of devices are the profiler's.
+        """
+        start = time.time_ns()
+        try:
+            yield
+        finally:
+            end = time.time_ns()
+            self._added.append((lane, name, (start - self._began) / 1e9, (end - self._began) / 1e9))
 
     def _set_lanes(self, events: Iterable[tuple[str, str, float, float]]) -> None:
         events = sorted(events, key=lambda event: event[2])
@@ -93,6 +116,12 @@ class Timeline:
                 f"nothing was recorded on {lane!r}; the lanes are {list(self.lanes) or 'none'}"
             )
         return self.lanes[lane]
+
+    @property
+    def seconds(self) -> float:
+        """From the start of the first operator to the end of the last one; 0 without any."""
+        spans = [span for lane in self.lanes.values() for span in lane]
+        return max((s.end for s in spans), default=0.0) - min((s.start for s in spans), default=0.0)
 
     def busy(self, lane: str) -> float:
         """Seconds in which at least one operator ran on the device. KeyError: no such lane."""

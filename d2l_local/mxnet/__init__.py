@@ -31,6 +31,7 @@ from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
 from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
+from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
     banner,
@@ -42,7 +43,8 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
     try_all_gpus,
     try_gpu,
 )
-from d2l_local.mxnet.recorder import Timeline  # noqa: E402, F401
+from d2l_local.mxnet.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.mxnet.recorder import Timeline  # noqa: E402
 from d2l_local.mxnet.resnet import Residual, resnet18  # noqa: E402, F401
 from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401
 from d2l_local.mxnet.training import (  # noqa: E402, F401
@@ -70,8 +72,9 @@ def _to_mxnet(array):
 
 
 synchronize = mx.nd.waitall
-_shared = _face.make(synchronize, num_gpus, _to_mxnet)
-Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist = _shared
+_shared = _face.make(synchronize, num_gpus, _to_mxnet, Timeline)
+Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
+has_gpus, load_data_fashion_mnist = _shared[7:]
 
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

@@ -69,7 +69,11 @@ class Timeline(timeline.Timeline):
             if event["ph"] == "B":
                 open_spans.setdefault(key, []).append(event["ts"])
             elif open_spans.get(key):
-                yield lanes[event], event["name"], open_spans[key].pop() / 1e6, event["ts"] / 1e6
+                start, end = open_spans[key].pop(), event["ts"]  # Microseconds since the epoch
+                yield lanes[event], event["name"], self._since(start), self._since(end)
+
+    def _since(self, microseconds: int) -> float:
+        return (1000 * microseconds - self._began) / 1e9
 
 
 class _Lanes:

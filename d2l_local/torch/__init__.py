@@ -77,6 +77,7 @@ from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
+from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401
@@ -90,7 +91,8 @@ from d2l_local.torch.device import (  # noqa: E402, F401
     try_gpu,
 )
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
-from d2l_local.torch.recorder import Timeline  # noqa: E402, F401
+from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.thread_stream import ThreadStream, side_stream  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402
@@ -102,7 +104,8 @@ def _to_torch(array: _np.ndarray) -> torch.Tensor:
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-_shared = _face.make(synchronize, num_gpus, _to_torch)
-Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist = _shared
+_shared = _face.make(synchronize, num_gpus, _to_torch, Timeline)
+Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
+has_gpus, load_data_fashion_mnist = _shared[7:]
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

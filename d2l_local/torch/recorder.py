@@ -23,6 +23,8 @@ class Timeline(timeline.Timeline):
     """
     )
 
+    in_calls = frozenset({"cpu/0"})
+
     def _start(self) -> None:
         synchronize()
         activities = [torch.profiler.ProfilerActivity.CPU]
@@ -41,9 +43,13 @@ class Timeline(timeline.Timeline):
             self._profiler.export_chrome_trace(path)
             kept = json.loads(trace.read(path))
         for lane, name, start, end in thread_stream.recorded():
-            zero = kept["baseTimeNanoseconds"] / 1e9  # Of the trace's clock, in seconds since 1970
+            zero = self._began / 1e9  # Seconds since 1970
             yield lane, name, start - zero, end - zero
+        # Times count from a moment that the file names, in nanoseconds since 1970
+        shift = (kept.get("baseTimeNanoseconds", 0) - self._began) / 1e3
         events = [e for e in kept["traceEvents"] if e.get("ph") == "X"]
+        for event in events:
+            event["ts"] += shift
         yield from _outermost([e for e in events if e.get("cat") == "cpu_op"])
         for event in events:
             if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):

@@ -84,6 +84,20 @@ def recordings():
         mx.nd.dot(y, y)
     result["third device"] = timeline.lanes
 
+    with d2l.Timeline() as timeline:
+        with timeline.span("Python", "queue"):
+            z = mx.nd.dot(y, y)
+        z.wait_to_read()
+        with timeline.span("Python", "wait"):
+            mx.nd.dot(y, y).wait_to_read()
+    result["what Python did"] = timeline.lanes
+    times = d2l.operation_times(lambda: mx.nd.dot(xs[0], xs[0]), 5, 3)
+    result["product"] = [times.t_q, times.t_c, times.t_w]
+
+    X = mx.nd.ones((8, 6), ctx=mx.cpu(1))
+    step = d2l.mlp_step(5, 2, lr=0.1, device=mx.cpu(1))
+    result["losses"] = [step(X).asscalar().item() for _ in range(60)]
+
     with d2l.Timeline(bookkeeping=True) as timeline:
         mx.nd.dot(y, y).wait_to_read()
     result["bookkeeping"] = timeline.lanes
@@ -119,6 +133,23 @@ def test_two_devices_compute_at_the_same_time(lanes):
         assert all(span.end > span.start >= 0 for span in spans)
         # In seconds: 0.4 GFLOP each take between a tenth of a millisecond and some seconds
         assert all(1e-4 < span.end - span.start < 10 for span in spans)
+
+
+def test_python_s_lane_is_on_the_clock_of_the_devices(lanes):
+    timeline = Timeline(lanes["what Python did"])
+    assert names(timeline.lanes["Python"]) == ["queue", "wait"]
+    [first, second], [queue, wait] = timeline.lanes["cpu/2"], timeline.lanes["Python"]
+    assert queue.start <= first.start < first.end <= wait.start
+    assert wait.start <= second.start < second.end <= wait.end
+
+
+def test_a_product_takes_longer_than_queuing_it(lanes):
+    t_q, t_c, t_w = lanes["product"]
+    assert 0 < t_q < t_c < 10 and t_w >= 0
+
+
+def test_mlp_step_trains_on_its_device(lanes):
+    assert lanes["losses"][-1] < 0.1 * lanes["losses"][0]
 
 
 def test_a_copy_is_on_the_lane_of_its_source(lanes):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import threading
+import time
 import warnings
 
 from d2l_local.measure.drawn import COMPUTE_STYLE, COPY_STYLE, MAX_SPANS
@@ -492,3 +494,46 @@ def test_plot_is_the_same_in_every_language(plt, monkeypatch):
         words = [text for text in texts(ax) if not text.startswith("\N{MINUS SIGN}")]
         assert all(word.isascii() for word in words), words
     assert pictures[0] == pictures[1]
+
+
+# --- What Python does -----------------------------------------------------------------------------
+
+
+def test_python_s_own_work_has_a_lane_on_the_same_clock():
+    class Clocked(FakeTimeline):
+        def _stop(self):
+            return [("cpu/0", "op", now / 1e9, (now + 5 * 10**6) / 1e9) for now in self.events]
+
+    with Clocked() as timeline:
+        with timeline.span("Python", "make"):
+            timeline.events.append(time.time_ns() - timeline._began)
+            time.sleep(0.02)
+        worker = threading.Thread(target=lambda: _on_a_lane(timeline))
+        worker.start()
+        worker.join()
+    assert list(timeline.lanes) == ["Python", "cpu/0", "worker"]
+    [made], [computed] = timeline.lanes["Python"], timeline.lanes["cpu/0"]
+    assert made.name == "make" and made.end - made.start >= 0.02
+    assert 0 <= computed.start - made.start < 0.02
+    assert timeline.overlap("Python", "cpu/0") == pytest.approx(1, abs=0.01)
+
+
+def _on_a_lane(timeline):
+    with timeline.span("worker", "multiply"):
+        time.sleep(0.001)
+
+
+def test_a_span_is_kept_when_its_block_raises_and_forgotten_in_the_next_recording():
+    timeline = FakeTimeline()
+    with pytest.raises(ZeroDivisionError), timeline, timeline.span("Python", "fail"):
+        raise ZeroDivisionError
+    assert [span.name for span in timeline.lanes["Python"]] == ["fail"]
+    with timeline:
+        pass
+    assert timeline.lanes == {}
+
+
+def test_seconds_from_the_first_start_to_the_last_end():
+    lanes = {"cpu/0": [("op", 1.0, 9.0), ("op", 2.0, 3.0)], "cpu/1": [("op", 0.5, 4.0)]}
+    assert Timeline(lanes).seconds == 8.5
+    assert Timeline().seconds == 0

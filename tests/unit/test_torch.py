@@ -166,6 +166,37 @@ def test_timeline_has_the_operators_that_python_called():
     assert 0 < timeline.busy("cpu/0") <= timeline.lanes["cpu/0"][-1].end
 
 
+def test_python_s_lane_is_on_the_clock_of_the_operators():
+    x = torch.ones(300, 300)
+    with d2l.Timeline() as timeline:
+        with timeline.span("Python", "make"):
+            x @ x
+            time.sleep(0.01)
+        x.relu()
+    [made], [product, relu] = timeline.lanes["Python"], timeline.lanes["cpu/0"]
+    assert made.start <= product.start < product.end <= made.end <= relu.start
+    assert timeline.overlap("Python", "cpu/0") > 0.3
+
+
+def test_what_a_cpu_computes_is_all_in_the_call():
+    x = torch.ones(300, 300)
+    found = d2l.operation_times(lambda: x @ x, 2, 3)
+    assert found.t_q > 0 == found.t_c
+
+
+def test_mlp_step_trains_the_layers_that_it_is_told():
+    step = d2l.mlp_step(6, 5, 2, lr=0.1)
+    torch.manual_seed(0)
+    X = torch.rand(8, 6)
+    losses = [step(X) for _ in range(60)]
+    assert losses[0].shape == () and not losses[0].requires_grad
+    assert losses[-1] < 0.1 * losses[0]
+    before = torch.ones(4, 3)
+    assert d2l.mlp_step(3, 1)(before).item() >= 0  # A single layer
+    with pytest.raises(RuntimeError):
+        step(torch.ones(8, 7))
+
+
 def test_timeline_lanes_of_gpus(monkeypatch):
     """The trace of a machine with GPUs, in the profiler's own format."""
     trace = {

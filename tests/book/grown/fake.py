@@ -10,6 +10,7 @@ from d2l_local.law import law  # noqa: F401
 from d2l_local.machine.cores import own_core  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import timeline
+from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: F401
 from d2l_local.processes import in_new_process  # noqa: F401
 
 import numpy as np
@@ -73,5 +74,6 @@ def dot(x, y):
     return result
 
 
-_shared = face.make(synchronize, num_gpus, np.asarray)
-Benchmark, measure, compare, together, has_gpus, load_data_fashion_mnist = _shared
+_shared = face.make(synchronize, num_gpus, np.asarray, Timeline)
+Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
+has_gpus, load_data_fashion_mnist = _shared[7:]

@@ -1,0 +1,64 @@
+"""Charts that lay one thing beside another: predictions and measurements, recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from d2l_local.language import say
+from d2l_local.measure.fonts import label
+from d2l_local.measure.timeline import Timeline
+
+import numpy as np
+
+# Okabe and Ito's, which color-blind readers can tell apart
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+
+
+def plot_prediction(
+    x: Sequence[float],
+    predicted: Mapping[str, Sequence[float]],
+    measured: Mapping[str, Sequence[float]],
+    xlabel: str = "",
+    ylabel: str = "",
+):
+    """Draw predictions as lines and measurements as dots, on logarithmic axes; return the axes.
+
+    ``predicted`` and ``measured`` hold a series of positive numbers for each name, a number for
+    each ``x``. Prints the relative errors of each series: their median and the largest. Raises
+    ValueError if the names differ, or the lengths.
+    """
+    from matplotlib import pyplot as plt
+
+    if predicted.keys() != measured.keys():
+        raise ValueError(f"{list(predicted)} are predicted, but {list(measured)} measured")
+    _, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    for number, (name, line) in enumerate(predicted.items()):
+        if not len(x) == len(line) == len(measured[name]):
+            raise ValueError(
+                f"{name}: {len(line)} predictions, {len(measured[name])} measurements, {len(x)} x"
+            )
+        color = COLORS[number % len(COLORS)]
+        named = [
+            label(text).format(name=name) for text in ("{name}, predicted", "{name}, measured")
+        ]
+        ax.loglog(x, line, color=color, label=named[0])
+        ax.loglog(x, measured[name], "os^D"[number % 4], color=color, label=named[1])
+        errors = abs(np.divide(line, measured[name]) - 1)
+        text = "{name}: error median {median:.0%}, largest {largest:.0%}"
+        say(text, name=name, median=np.median(errors), largest=errors.max())
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.legend()
+    return ax
+
+
+def plot_timelines(timelines: Mapping[str, Timeline]):
+    """Draw recordings below each other, each with its name, on one scale; return the figure."""
+    from matplotlib import pyplot as plt
+
+    height = sum(0.9 + 0.4 * max(1, len(timeline.lanes)) for timeline in timelines.values())
+    fig, axes = plt.subplots(
+        len(timelines), figsize=(7, height), sharex=True, squeeze=False, layout="constrained"
+    )
+    for ax, (name, timeline) in zip(axes.flat, timelines.items()):
+        timeline.plot(ax).set_title(name, loc="left", fontsize=9)
+    return fig

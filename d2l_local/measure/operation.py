@@ -1,0 +1,90 @@
+"""What one operation costs, and which calls wait for it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from d2l_local.arguments import positive_integer
+from d2l_local.measure.timeline import Timeline
+from d2l_local.measure.timing import measure
+
+
+@dataclass(frozen=True)
+class OperationTimes:
+    """Seconds that one operation takes, by who takes them."""
+
+    t_q: float
+    """Until the call returns: the front end issues the operation."""
+
+    t_c: float
+    """On the device, by the profiler's clock; 0 where nothing is left for it when the call returns,
+    as on PyTorch's CPU, which computes inside of the call."""
+
+    t_w: float
+    """Until Python notices that the operation has ended, which includes waking both sides up."""
+
+
+def operation_times(
+    op: Callable[[], object],
+    n: int = 100,
+    rounds: int = 10,
+    *,
+    synchronize: Callable[[], None],
+    recorder: type[Timeline],
+) -> OperationTimes:
+    """Measure what one call ``op()`` costs, in several ``rounds``.
+
+    In each, ``t_q`` comes from ``n`` calls in a row, with the clock read before anyone waits;
+    ``t_c`` is the typical duration in a recording of ``n`` calls; and ``t_w`` is what remains of a
+    call and a wait for it, the median of ten. Of the rounds, the tenth percentile counts: other
+    programs make most measurements longer, and luck makes a few shorter.
+
+    ``n`` should be smaller than the device's queue (about 1,000 on NVIDIA's GPUs), or ``t_q`` holds
+    waiting for room. Raises ValueError unless ``n`` and ``rounds`` are positive integers,
+    RuntimeError inside of a Timeline's block, and what ``op`` raises.
+    """
+    positive_integer("n", n)
+    positive_integer("rounds", rounds)
+    issuing, alone, computing = [], [], []
+    for _ in range(rounds):
+        issuing.append(measure(op, 1, n, wait=False, synchronize=synchronize).median)
+        alone.append(measure(op, 10, synchronize=synchronize).median)
+        with recorder() as recorded:
+            for _ in range(n):
+                op()
+        computing.append(_on_devices(recorded) / n)
+    t_q, t_c = _undisturbed(issuing), _undisturbed(computing)
+    return OperationTimes(t_q, t_c, max(0.0, _undisturbed(alone) - t_q - t_c))
+
+
+def _on_devices(recorded: Timeline) -> float:
+    """Seconds of all that ran behind the calls, each operator as long as is typical of its lane."""
+    lanes = [spans for lane, spans in recorded.lanes.items() if lane not in recorded.in_calls]
+    return sum(len(spans) * statistics.median(s.end - s.start for s in spans) for spans in lanes)
+
+
+def _undisturbed(seconds: list[float]) -> float:
+    return sorted(seconds)[len(seconds) // 10]
+
+
+def waits(
+    call: Callable[[Any], object], job: Callable[[], Any], *, synchronize: Callable[[], None]
+) -> bool:
+    """Whether ``call(job())`` returns only when the job is done.
+
+    ``job()`` queues work, long beside what the call itself takes, and returns what the call is
+    given; both are called once before. The call waits if more than half of the time passes before
+    it returns: where the job is long, that is hardly any of it or almost all. Where nothing is
+    queued (PyTorch's CPU), every call counts as one that waits. Raises what they raise.
+    """
+    call(job())
+    synchronize()
+    start = time.perf_counter()
+    call(job())
+    returned = time.perf_counter() - start
+    synchronize()
+    return returned > 0.5 * (time.perf_counter() - start)

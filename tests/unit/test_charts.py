@@ -1,0 +1,48 @@
+"""Predictions beside measurements, recordings below each other."""
+
+from __future__ import annotations
+
+import matplotlib
+
+matplotlib.use("agg")
+
+from d2l_local.measure.charts import plot_prediction, plot_timelines
+from d2l_local.measure.timeline import Timeline
+
+import pytest
+
+
+def test_lines_dots_and_errors(capsys):
+    ax = plot_prediction([1, 10], {"a": [2, 4], "b": [1, 1]}, {"a": [2, 2], "b": [1, 1]}, "n", "s")
+    lines = ax.get_lines()
+    assert [line.get_label() for line in lines] == [
+        "a, predicted",
+        "a, measured",
+        "b, predicted",
+        "b, measured",
+    ]
+    assert [list(line.get_ydata()) for line in lines[:2]] == [[2, 4], [2, 2]]
+    assert lines[0].get_color() == lines[1].get_color() != lines[2].get_color()
+    assert (lines[0].get_linestyle(), lines[1].get_linestyle()) == ("-", "None")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("n", "s")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == ["a: error median 50%, largest 100%", "b: error median 0%, largest 0%"]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "measured", "why"),
+    [({"a": [1]}, {"b": [1]}, "predicted, but"), ({"a": [1, 2]}, {"a": [1]}, "2 predictions, 1")],
+)
+def test_what_does_not_fit_is_refused(predicted, measured, why):
+    with pytest.raises(ValueError, match=why):
+        plot_prediction([1], predicted, measured)
+
+
+def test_timelines_below_each_other_on_one_scale():
+    lanes = {"cpu/0": [("op", 0.0, 1.0)]}
+    fig = plot_timelines({"one": Timeline(lanes), "two": Timeline({**lanes, "gpu/0": []})})
+    first, second = fig.axes
+    assert first.get_title(loc="left") == "one" and second.get_title(loc="left") == "two"
+    assert first.get_xlim() == second.get_xlim()
+    assert len(plot_timelines({"alone": Timeline(lanes)}).axes) == 1
