@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Iterator as _Iterator
 
 from d2l_local.prepare import engine
@@ -76,6 +77,9 @@ _shared = _face.make(synchronize, num_gpus, _to_mxnet, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
 has_gpus, load_data_fashion_mnist = _shared[7:]
 
+
+# `SymbolBlock.imports` makes the block first and reads the types of its parameters afterwards.
+warnings.filterwarnings("ignore", message="Cannot decide type for the following arguments")
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself
 

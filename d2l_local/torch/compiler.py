@@ -36,9 +36,10 @@ def working_backend(device: torch.device) -> str:
     It is ``"inductor"``, PyTorch's own, where the tools are there that it needs, a C++ compiler or
     Triton. Else it is ``"aot_eager"``, which makes the same graphs and runs them operator by
     operator, and a line says why. Inductor then compiles in this process, without helpers, and
-    keeps to itself that matrix products could be less precise.
+    neither it nor TorchDynamo gives advice: on breaks of the graph, or less precise products.
     """
     torch._inductor.config.compile_threads = 1  # Helpers would stay, and take cores from timings
+    torch._logging.set_logs(dynamo=logging.ERROR)
     warnings.filterwarnings("ignore", "TensorFloat32|dynamo_pgo")
     logging.getLogger("torch.utils._sympy").setLevel(logging.ERROR)
     try:

@@ -21,6 +21,23 @@ BOTH = (
     "}}\n"
     "devices = d2l.devices(2)"
 )
+# What several rows plant: functions that all take as long, per call, and networks that do nothing.
+ALIKE = (
+    "from types import SimpleNamespace as Time\n"
+    "d2l.compare = lambda functions, *_, **__: dict.fromkeys(functions, Time(minimum=1e-4))\n"
+)
+NETWORK = (
+    "class Network:\n"
+    "    def __call__(self, x): return x\n"
+    "    def hybridize(self, **_): pass\n"
+    "get_net = lambda *_: Network()\n"
+    "net, x, device = get_net(), nd.ones(1), mx.cpu()\n"
+)
+MILLION = (
+    "from types import SimpleNamespace as Time\n"
+    "times = {0: Time(minimum=1e-6), 1: Time(minimum=1.0)}\n"
+    "d2l.compare = lambda *_, **__: times\n"
+)
 
 NEGATIONS = (
     # --- MXNet ---
@@ -256,6 +273,119 @@ NEGATIONS = (
         "data_bytes, pipeline_bytes, tensor_bytes = 2 * 4 * 512, 4 * 256, 4 * 768",
         "data parallelism sends twice as much as predicted",
     ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "costs-guess_1",
+        "device = mx.cpu()\n" + MILLION,
+        "a million additions take a million times as long as one",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "dis-guess_1",
+        "def fancy_func(a, b, c, d):\n    return (a + b) + (c + d)",
+        "Python leaves out the calls",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "trace_1",
+        "fancy_func, num_calls = lambda a, b, c, d: (a + b) + (c + d), lambda function: 3",
+        "what was traced still calls",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "rebind_1",
+        "add = lambda a, b: a + b\n"
+        "def fancy_func(a, b, c, d): return add(add(a, b), add(c, d))\n"
+        "compiled = fancy_func",
+        "the graph follows when a name changes its meaning",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "hybridsequential_2",
+        NETWORK + "Network.hybridize = lambda self: setattr(Network, '__call__', lambda *_: x + 1)",
+        "compiling changes the result",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "operations-guess_1",
+        NETWORK + "lane, spans = 'cpu/0', [('op', i, i + 1) for i in range(5)]\n"
+        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': spans})",
+        "the graph is issued operator by operator",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "switches-guess_1",
+        NETWORK + ALIKE,
+        "the graph takes as long as its operators",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "first_1",
+        NETWORK + "static, T = {}, {'both switches': 1.0}",
+        "the first call takes no longer than the others",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "when_1",
+        NETWORK + ALIKE + "static, lane = {}, 'cpu/0'\n"
+        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': [('op', 0, 1)]})",
+        "small layers gain nothing either",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "when_1",
+        NETWORK + "static, lane = {}, 'cpu/0'\n"
+        "from types import SimpleNamespace as Time\n"
+        "T = {'imperative': Time(minimum=4.0), 'hybridized': Time(minimum=1.0)}\n"
+        "d2l.compare = lambda *_, **__: T\n"
+        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': [('op', 0, 1)]})",
+        "large layers gain as much as small ones",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "frozen-guess_1",
+        "class Imperative:\n"
+        "    hybridize = lambda self: None\n"
+        "    def __call__(self, x): return self.hybrid_forward(nd, x)\n"
+        "device, nn.HybridBlock = mx.cpu(), Imperative",
+        "Python runs at every call",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "loud_2",
+        "compiled_result = lambda function: 'a result'",
+        "what asks for values works",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "silent_1",
+        "square = nd.array([[0, 1], [2, 3]])\n"
+        "compiled_result = lambda function: function(nd, square)",
+        "indexing and iterating mean the same",
+    ),
+    Negation(
+        "mxnet",
+        "hybridize",
+        "law_1",
+        NETWORK + "from types import SimpleNamespace as Time\n"
+        "nets, lane = {'imperative': net, 'both switches': net}, 'cpu/0'\n"
+        "d2l.measure = lambda *_, **__: Time(minimum=1e-4)\n"
+        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': [('op', 0, 1e-3)]})",
+        "issuing the graph takes as long as issuing its operators",
+    ),
     # --- PyTorch ---
     Negation(
         "pytorch",
@@ -431,9 +561,105 @@ NEGATIONS = (
     Negation(
         "pytorch",
         "hybridize",
-        "torch-first_1",
-        "times = {'eager': 1e-5, 'compile()': 1e-6}\nfirst = dict(times)",
+        "costs-guess_1",
+        "device = torch.device('cpu')\n" + MILLION,
+        "a million additions take a million times as long as one",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "graph_1",
+        "device, add = torch.device('cpu'), torch.mul\n"
+        "fancy_func = lambda a, b, c, d: a + b + c + d - d",
+        "the graph has other operators",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "guard_1",
+        "plain_add, graphs, numbers = None, d2l.Graphs(), [1.0]\n"
+        "recorded = lambda x: torch.tensor(10.0)",
+        "the graph stays as it was when a name changes its meaning",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "fusion-guess_1",
+        "chain = fused = lambda x: x\n"
+        "X, on_gpu, backend = None, False, 'inductor'\n"
+        "spans = [('aten::add', i, i + 1) for i in range(15)]\n"
+        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': spans})",
+        "the compiled chain still runs every operator",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "gain-guess_1",
+        ALIKE + "device, on_gpu, backend = 'cpu', False, 'inductor'\nchain = fused = torch.relu",
+        "reading and writing 15 times takes no longer than once",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "gain-lesson_2",
+        "from types import SimpleNamespace as Time\n"
+        "device, on_gpu, backend, rows = 'cpu', False, 'eager', 2\n"
+        "nets = [nn.Sequential(nn.Linear(16, 16)) for _ in range(3)]\n"
+        "torch.compile = lambda net, **_: net\n"
+        "T = {'eager': Time(minimum=4.0), 'compiled': Time(minimum=1.0)}\n"
+        "d2l.compare = lambda *_, **__: T",
+        "two wide layers gain, too",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "first-torch_1",
+        "from types import SimpleNamespace as Time\n"
+        "chain, X, backend = torch.relu, torch.ones(1), 'eager'\n"
+        "d2l.measure = lambda *_, **__: Time(minimum=100.0)",
         "the first call takes no longer than the others",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "shapes-guess_1",
+        "nets, device = [nn.Linear(512, 2)], 'cpu'\n"
+        "torch._dynamo.config.automatic_dynamic_shapes = False",
+        "every size is compiled by itself",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "breaks_1",
+        "device = 'cpu'\ntorch._dynamo.config.capture_scalar_outputs = True",
+        "a value does not break the graph",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "breaks-lesson_1",
+        "device = 'cpu'\ntorch.cond = lambda condition, yes, no, inputs: yes(*inputs)",
+        "one branch is taken whatever the data",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "export-torch_1",
+        "nets, device = [nn.Linear(512, 2)], 'cpu'\n"
+        "from types import SimpleNamespace as Program\n"
+        "torch.export.load = lambda path: Program(module=lambda: nn.Linear(512, 2))",
+        "the file holds other parameters",
+    ),
+    Negation(
+        "pytorch",
+        "hybridize",
+        "law-torch_1",
+        ALIKE + "device, on_gpu, lane, chain = 'cpu', False, 'cpu/0', torch.relu\n"
+        "spans = [('aten::relu', i, i + 1) for i in range(15)]\n"
+        "timelines = [1e-6, 2e-6]\n"
+        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': spans})\n"
+        "d2l.law = lambda *_, **__: 0.0",
+        "a CPU computes without a gap in which Python issues",
     ),
 )
 
