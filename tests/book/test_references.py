@@ -93,8 +93,8 @@ def entries() -> dict[str, str]:
     return {b.id: b.source for b in section.blocks if b.kind == "reference"}
 
 
-def test_every_citation_has_its_entry():
-    assert cited() <= set(entries())
+def test_every_citation_has_its_entry_and_every_entry_is_cited():
+    assert cited() == set(entries())
 
 
 @pytest.mark.parametrize("key", entries())
