@@ -127,6 +127,16 @@ class Timeline:
         """Seconds in which at least one operator ran on the device. KeyError: no such lane."""
         return sum(end - start for start, end in merge(self._lane(lane)))
 
+    def idle(self, *lanes: str) -> float:
+        """Share of `seconds` in which a lane does nothing, averaged over ``lanes``.
+
+        KeyError: no such lane. ValueError: no lane is named.
+        """
+        if not lanes:
+            raise ValueError("idle: name the lanes")
+        busy = sum(self.busy(lane) for lane in lanes) / len(lanes)
+        return 1 - busy / self.seconds if self.seconds else 0.0
+
     def overlap(self, lane_a: str, lane_b: str) -> float:
         """Seconds in which both devices were busy, over the busy seconds of the less busy one.
 

@@ -90,10 +90,11 @@ from d2l_local.torch.device import (  # noqa: E402, F401
     try_all_gpus,
     try_gpu,
 )
+from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
-from d2l_local.torch.thread_stream import ThreadStream, side_stream  # noqa: E402, F401
+from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402
 

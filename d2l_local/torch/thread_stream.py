@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import torch
@@ -68,7 +68,8 @@ class ThreadStream:
             return fn(*args, **keywords)
         finally:
             if self._recorded is not None:
-                self._recorded.append((fn.__name__, begin, time.time()))
+                named = getattr(fn, "func", fn)  # A partial has no name of its own
+                self._recorded.append((named.__name__, begin, time.time()))
 
 
 def synchronize() -> None:
@@ -89,6 +90,29 @@ def recorded() -> Iterator[tuple[str, str, float, float]]:
         for span in stream._recorded or ():
             yield stream.name, *span
         stream._recorded = None
+
+
+_cores: list[ThreadStream] = []
+
+
+def at_once(jobs: Sequence[Callable[[], object]], devices: Sequence[torch.device]) -> list:
+    """Call ``jobs[i]()`` for ``devices[i]`` so that the devices work at once; return the results.
+
+    Calls for GPUs follow each other, because they only launch. Those for the CPU run in threads,
+    a `ThreadStream` each, ``core/0``, ``core/1``, …, on one core each; they have ended when this
+    returns. Raises ValueError unless there is a job for each device, and what a job raises.
+    """
+    if len(jobs) != len(devices):
+        raise ValueError(f"at_once: {len(jobs)} jobs for {len(devices)} devices")
+    _cores.extend(ThreadStream(f"core/{i}") for i in range(len(_cores), len(jobs)))
+    results = [
+        job() if device.type == "cuda" else core.launch(job).future
+        for job, device, core in zip(jobs, devices, _cores)
+    ]
+    wait([result for result in results if isinstance(result, Future)])
+    for core in _cores:
+        core.synchronize()
+    return [result.result() if isinstance(result, Future) else result for result in results]
 
 
 def side_stream(device: torch.device) -> torch.cuda.Stream | ThreadStream:

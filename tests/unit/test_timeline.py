@@ -169,11 +169,22 @@ def test_gaps_between_operations(spans, gaps):
     assert timeline.gaps("cpu/0") == pytest.approx(gaps)
 
 
+def test_the_idle_share_of_lanes():
+    lanes = {"gpu/0": [("op", 0, 2), ("op", 6, 8)], "gpu/1": [("op", 4, 6)]}
+    timeline = Timeline(lanes)
+    assert timeline.idle("gpu/0") == 0.5 and timeline.idle("gpu/1") == 0.75
+    assert timeline.idle("gpu/0", "gpu/1") == 0.625
+    assert Timeline({"gpu/0": [("op", 1, 1)]}).idle("gpu/0") == 0
+    with pytest.raises(ValueError, match="name the lanes"):
+        timeline.idle()
+
+
 def test_an_unknown_lane_is_answered_with_the_lanes():
     timeline = recorded(("cpu/0", "dot", 0, 1), ("cpu/1", "dot", 0, 1))
     for ask in (
         lambda: timeline.busy("gpu/0"),
         lambda: timeline.gaps("gpu/0"),
+        lambda: timeline.idle("cpu/0", "gpu/0"),
         lambda: timeline.overlap("cpu/0", "gpu/0"),
         lambda: timeline.overlap("gpu/0", "cpu/0"),
     ):

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -388,6 +389,51 @@ def test_a_thread_stream_ends_with_its_object():
     del stream
     ended.join(10)
     assert not ended.is_alive()
+
+
+def test_jobs_of_the_cpu_run_at_once_with_a_core_each():
+    cpu, both = torch.device("cpu"), threading.Barrier(2)
+    assert d2l.at_once([dict, list], [cpu, cpu]) == [{}, []]
+
+    def meet(result):
+        both.wait(10)  # Which one alone would never pass
+        return result, torch.get_num_threads()
+
+    with d2l.Timeline() as timeline:
+        assert d2l.at_once([partial(meet, 1), partial(meet, 2)], [cpu, cpu]) == [(1, 1), (2, 1)]
+    assert {lane: [span.name for span in spans] for lane, spans in timeline.lanes.items()} == {
+        "core/0": ["meet"],
+        "core/1": ["meet"],
+    }
+    with pytest.raises(ValueError, match="1 jobs for 2 devices"):
+        d2l.at_once([dict], [cpu, cpu])
+
+
+def test_jobs_have_ended_when_one_of_them_raises():
+    cpu, done = torch.device("cpu"), []
+
+    def late():
+        time.sleep(0.05)
+        done.append(1)
+
+    with pytest.raises(ZeroDivisionError):
+        d2l.at_once([lambda: 1 / 0, late], [cpu, cpu])
+    assert done == [1]
+    d2l.synchronize()
+
+
+def test_capture_records_what_a_gpu_does_and_returns_the_function_itself_on_the_cpu():
+    device = d2l.try_gpu()
+    x = torch.zeros(3, device=device)
+
+    def add():
+        x.add_(1)
+
+    launch = d2l.capture(add, device)
+    assert (launch is add) == (device.type == "cpu")
+    before = x.clone()
+    launch()
+    assert (x - before).tolist() == [1, 1, 1]
 
 
 def test_a_second_queue_is_a_stream_or_a_thread():
