@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from d2l_local.measure.fonts import label
 from d2l_local.measure.spans import Span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Lanes = dict[str, list[Span]]
+Charts = list[tuple["Axes", Lanes, Lanes]]  # What is recorded, and outlines drawn over it
 
 # Blue and orange of Okabe and Ito's palette: distinct also to color-blind readers. Copies are
 # hatched too, for print in gray.
 COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
 BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
 COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
+
+OUTLINE_STYLE: dict[str, Any] = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3}
 
 MAX_SPANS = 2000  # in the data of one figure: about 30 kB of a notebook
 
@@ -28,27 +32,30 @@ class Drawn:
     are one text, three integers a span: index of the name, start and duration in microseconds.
     (A notebook would put each number of a list on a line of its own.) Of more than ``MAX_SPANS``
     the shortest are left out. A chart also has ``"end": microseconds`` if it shares its time axis
-    with others, and ``"texts": [text]`` if something was written into its lanes: number of the
-    lane, microseconds and what was written. Not a representation of its own, because viewers and
+    with others, ``"texts": [text]`` if something was written into its lanes: number of the
+    lane, microseconds and what was written, and ``"outlines"``, as its lanes, if a prediction was
+    drawn over them. Not a representation of its own, because viewers and
     tests have to make nothing of it.
     """
 
     def __init__(self) -> None:
-        self.charts: list[tuple[Axes, Lanes]] = []
+        self.charts: Charts = []
 
     def __call__(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
         """Return no data, and the metadata, when IPython displays the figure."""
         kept = _without_shortest(self.charts)
-        names = list(dict.fromkeys(span.name for span in _spans(kept)))
+        outlined = [span for *_, lanes in kept for lane in lanes.values() for span in lane]
+        names = list(dict.fromkeys(span.name for span in (*_spans(kept), *outlined)))
         index = {name: number for number, name in enumerate(names)}
         charts = [
             {
                 "title": ax.get_title(loc="left") or ax.get_title(),
                 "lanes": {device: _numbers(lane, index) for device, lane in lanes.items()},
+                **_outlines(outlines, index),
                 **self._shared_end(ax),
                 **_texts(ax),
             }
-            for ax, lanes in kept
+            for ax, lanes, outlines in kept
         ]
         data = {
             "names": names,
@@ -62,23 +69,28 @@ class Drawn:
         """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
         shared = ax.get_shared_x_axes()
         together = [chart for chart in self.charts if shared.joined(ax, chart[0])]
-        ends = [span.end for span in _spans(together)]
+        drawn = (lane for _, *parts in together for lanes in parts for lane in lanes.values())
+        ends = [span.end for lane in drawn for span in lane]
         return {"end": round(max(ends) * 1e6)} if len(together) > 1 and ends else {}
 
 
-def _spans(charts: list[tuple[Axes, Lanes]]) -> list[Span]:
-    return [span for _, lanes in charts for lane in lanes.values() for span in lane]
+def _spans(charts: Charts) -> list[Span]:
+    return [span for _, lanes, _ in charts for lane in lanes.values() for span in lane]
 
 
-def _without_shortest(charts: list[tuple[Axes, Lanes]]) -> list[tuple[Axes, Lanes]]:
+def _without_shortest(charts: Charts) -> Charts:
     """Return the charts with at most ``MAX_SPANS`` spans, the longest ones."""
     lengths = sorted((span.end - span.start for span in _spans(charts)), reverse=True)
     if len(lengths) <= MAX_SPANS:
         return charts
     limit = lengths[MAX_SPANS]
     return [
-        (ax, {name: [s for s in lane if s.end - s.start > limit] for name, lane in lanes.items()})
-        for ax, lanes in charts
+        (
+            ax,
+            {name: [s for s in lane if s.end - s.start > limit] for name, lane in lanes.items()},
+            outlines,
+        )
+        for ax, lanes, outlines in charts
     ]
 
 
@@ -87,6 +99,26 @@ def _numbers(lane: list[Span], index: dict[str, int]) -> str:
     return " ".join(
         f"{index[s.name]} {s.start * 1e6:.0f} {(s.end - s.start) * 1e6:.0f}" for s in lane
     )
+
+
+def _outlines(outlines: Lanes, index: dict[str, int]) -> dict:
+    """Return the ``"outlines"`` of a chart, if it has any."""
+    numbers = {device: _numbers(lane, index) for device, lane in outlines.items()}
+    return {"outlines": numbers} if numbers else {}
+
+
+def draw_outlines(ax: Axes, row: int, spans: list[Span]) -> None:
+    """Draw predicted spans over a lane, each with its name in the middle."""
+    from matplotlib.patheffects import withStroke
+
+    bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in spans]
+    ax.broken_barh(bars, (row - 0.45, 0.9), label=label("predicted"), **OUTLINE_STYLE)
+    for span in spans:
+        text = ax.text(
+            1e3 * (span.start + span.end) / 2, row, span.name,
+            ha="center", va="center", fontsize=8, clip_on=True,
+        )  # fmt: skip
+        text.set_path_effects([withStroke(linewidth=2, foreground="white")])
 
 
 def _texts(ax: Axes) -> dict:

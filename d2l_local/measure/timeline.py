@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn
+from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn, draw_outlines
 from d2l_local.measure.fonts import label
 from d2l_local.measure.spans import Span, common_seconds, in_order, merge
 
@@ -156,14 +156,26 @@ class Timeline:
         ends = itertools.accumulate((span.end for span in spans), max)
         return [max(0.0, span.start - end) for span, end in zip(spans[1:], ends)]
 
-    def plot(self, ax=None):
+    @property
+    def idle(self) -> float:
+        """The share of all lanes' time in which they did nothing, from 0 to 1; 0 without any."""
+        busy = sum(self.busy(lane) for lane in self.lanes)
+        return 1 - busy / (len(self.lanes) * self.seconds) if busy else 0.0
+
+    def plot(self, ax=None, predicted=None):
         """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.
+
+        The spans of a ``predicted`` Timeline (`d2l_local.measure.schedule`) are drawn over it as
+        outlines with their names. KeyError if it has a lane that was not recorded.
 
         A notebook that shows the figure also keeps the lanes, in the output's metadata, for pages
         that can zoom into them; see `Drawn`.
         """
         from matplotlib import pyplot as plt
 
+        outlines = predicted.lanes if predicted else {}
+        for lane in outlines:
+            self._lane(lane)
         if ax is None:
             height = 0.9 + 0.4 * max(1, len(self.lanes))
             _, ax = plt.subplots(figsize=(7, height), layout="constrained")
@@ -174,6 +186,8 @@ class Timeline:
                     bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in chosen]
                     style = {**style, "label": label(style["label"])}
                     ax.broken_barh(bars, (row - 0.35, 0.7), **BAR_STYLE, **style)
+        for lane, spans in outlines.items():
+            draw_outlines(ax, list(self.lanes).index(lane), spans)
         ax.set_yticks(range(len(self.lanes)), list(self.lanes))
         ax.invert_yaxis()
         ax.set_xlabel(label("time (ms)" if self.lanes else "nothing was recorded"))
@@ -181,12 +195,12 @@ class Timeline:
         handles = {name: bar for bar, name in zip(*ax.get_legend_handles_labels())}
         if handles:
             ax.legend(
-                handles.values(), handles, ncol=2, frameon=False,
+                handles.values(), handles, ncol=3, frameon=False,
                 loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1,
             )  # fmt: skip
         if not isinstance(getattr(ax.figure, "_repr_mimebundle_", None), Drawn):
             ax.figure._repr_mimebundle_ = Drawn()
-        ax.figure._repr_mimebundle_.charts.append((ax, self.lanes))
+        ax.figure._repr_mimebundle_.charts.append((ax, self.lanes, outlines))
         return ax
 
     def save(self, path: str | os.PathLike) -> None:

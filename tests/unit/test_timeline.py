@@ -194,6 +194,12 @@ def test_an_unknown_lane_is_answered_with_the_lanes():
         recorded().busy("cpu/0")
 
 
+def test_the_idle_share_is_of_all_lanes_time():
+    assert recorded(("cpu/0", "dot", 0, 4), ("cpu/1", "dot", 1, 2)).idle == 1 - 5 / 8
+    assert recorded(("cpu/0", "dot", 2, 4), ("cpu/1", "dot", 2, 4)).idle == 0
+    assert recorded().idle == 0
+
+
 # --- Nested, failing and empty blocks -------------------------------------------------------------
 
 
@@ -279,6 +285,32 @@ def test_a_shown_figure_carries_its_lanes():
         ],
         "left_out": 0,
     }
+
+
+def test_a_prediction_is_drawn_over_the_recording_and_in_its_data():
+    recording = Timeline({"cpu/0": [("dot", 0, 0.25)], "cpu/1": [("dot", 0.25, 0.5)]})
+    predicted = Timeline({"cpu/1": [("F1", 0.2, 0.6)]})
+    ax = recording.plot(predicted=predicted)
+    [chart] = shown(ax.figure)["charts"]
+    assert chart["outlines"] == {"cpu/1": "1 200000 400000"}
+    assert chart["texts"] == ["1 400000 F1"] and shown(ax.figure)["names"] == ["dot", "F1"]
+    [outline] = [bars for bars in ax.collections if bars.get_label() == "predicted"]
+    [path] = outline.get_paths()
+    assert path.get_extents().extents == pytest.approx([200, 0.55, 600, 1.45])
+    assert not outline.get_facecolor().size
+    assert "predicted" in [text.get_text() for text in ax.get_legend().get_texts()]
+    with pytest.raises(KeyError, match="gpu/9"):
+        recording.plot(predicted=Timeline({"gpu/9": [("F1", 0, 1)]}))
+
+
+def test_a_prediction_that_ends_later_lengthens_a_common_axis():
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2, sharex=True)
+    recording = Timeline({"cpu/0": [("dot", 0, 0.25)]})
+    recording.plot(axes[0])
+    recording.plot(axes[1], predicted=Timeline({"cpu/0": [("dot", 0, 0.5)]}))
+    assert [chart["end"] for chart in shown(figure)["charts"]] == [500_000] * 2
 
 
 def test_every_timeline_of_a_figure_is_in_its_data():

@@ -137,7 +137,10 @@ def timeline() -> dict:
 
 
 def pipeline() -> dict:
-    """Return the metadata of two timelines with a common axis and labels, 40 and 100 ms long."""
+    """Return the metadata of two timelines with a common axis and labels, 40 and 100 ms long.
+
+    A prediction is drawn over the first.
+    """
     charts = [
         {
             "title": title,
@@ -145,6 +148,7 @@ def pipeline() -> dict:
                 "cpu/0": f"0 0 {10_000 * n} 0 {10_000 * n} {10_000 * n}",
                 "cpu/1": "1 9900 200",
             },
+            "outlines": {"cpu/0": f"0 0 {15_000 * n}"} if n == 2 else {},
             "end": 100_000,
             "texts": [f"0 {5000 * n} F1", f"0 {15_000 * n} F2", "1 10000 short one"],
         }

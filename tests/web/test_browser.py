@@ -580,6 +580,11 @@ def test_timelines_show_what_was_written_on_their_spans(charts):
     assert "short one" in chart.evaluate(texts)
 
 
+def test_a_prediction_is_outlined_over_its_timeline(charts):
+    outlined = [box.locator(".timeline-chart").get_attribute("data-outlines") for box in charts]
+    assert outlined == ["1", "0"]
+
+
 def test_timelines_that_share_an_axis_show_the_same_time(charts):
     assert [begins(box) for box in charts] == [(0, 100), (0, 100)]  # One is over after 40 ms
     charts[0].get_by_role("button", name="Zoom in").click()

@@ -47,7 +47,11 @@ class Chart {
     this.lanes = Object.keys(chart.lanes);
     this.spans = Object.values(chart.lanes).map((text) => readSpans(text, names, copies));
     this.texts = (chart.texts ?? []).map(readText).sort((a, b) => a.time - b.time);
-    const end = Math.max(...this.spans.flat().map((span) => span.start + span.length));
+    const predicted = Object.entries(chart.outlines ?? {});
+    this.outlines = predicted.flatMap(([lane, text]) =>
+      readSpans(text, names, copies).map((span) => ({ ...span, lane: this.lanes.indexOf(lane) })),
+    );
+    const end = Math.max(...[...this.spans.flat(), ...this.outlines].map((span) => span.start + span.length));
     this.end = chart.end === undefined ? end : chart.end / 1e3; // Common to charts that share an axis
     // Charts of one figure are as wide as each other, whatever their lanes are called
     this.widest = Math.max(...charts.flatMap((other) => Object.keys(other.lanes)).map((lane) => lane.length));
@@ -194,6 +198,14 @@ class Chart {
         }
       });
     });
+    ctx.strokeStyle = color("--pst-color-text-base");
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    for (const { lane, start, length } of this.outlines) {
+      const [left, right] = [start, start + length].map((time) => plot.valToPos(time, "x", true));
+      const [top, bottom] = [lane - 0.45, lane + 0.45].map((place) => plot.valToPos(place, "y", true));
+      ctx.strokeRect(left, top, right - left, bottom - top);
+    }
+    this.canvas.dataset.outlines = this.outlines.length; // For tests
     this.write(plot);
     ctx.restore();
   }

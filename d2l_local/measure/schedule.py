@@ -1,0 +1,86 @@
+"""When tasks would begin and end that wait for each other: predictions to lay over a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from d2l_local.measure.timeline import Timeline
+
+Task = tuple[str, float, Iterable[tuple[str, str]]]
+"""Name, seconds and the tasks it waits for, each as (lane, name)."""
+
+
+def schedule(plan: Mapping[str, Sequence[Task]]) -> Timeline:
+    """Return the Timeline of a plan in which nothing but the tasks takes time.
+
+    Each lane does its tasks in order: one begins as soon as the one before it and all that it waits
+    for have ended. ``{"gpu/0": [("backward", 2.0, [])], "gpu/0 copies": [("all-reduce", 1.0,
+    [("gpu/0", "backward")])]}``. Raises ValueError if tasks wait for each other in a circle, or for
+    one that nobody does.
+    """
+    ends: dict[tuple[str, str], float] = {}
+    lanes: dict[str, list] = {lane: [] for lane in plan}
+    waiting = True
+    while waiting:
+        waiting = False
+        for lane, tasks in plan.items():
+            done = lanes[lane]
+            for name, seconds, needs in tasks[len(done) :]:
+                needs = list(needs)
+                if any(need not in ends for need in needs):
+                    break
+                start = max([done[-1][2] if done else 0.0, *(ends[need] for need in needs)])
+                ends[lane, name] = start + seconds
+                done.append((name, start, start + seconds))
+                waiting = True
+    stuck = [f"{lane}: {tasks[len(lanes[lane])][0]}" for lane, tasks in plan.items()
+             if len(lanes[lane]) < len(tasks)]  # fmt: skip
+    if stuck:
+        raise ValueError(f"these tasks wait for what never ends: {', '.join(stuck)}")
+    return Timeline(lanes)
+
+
+def stage(s: int) -> str:
+    """Return the lane of a pipeline's stage: ``stage 0``."""
+    return f"stage {s}"
+
+
+def neighbor(s: int, name: str) -> int:
+    """Return the stage that gets the result of a task of stage ``s``; it may not exist.
+
+    The next one if it is the forward pass of a micro-batch (``F0``), else the one before.
+    """
+    if name[:1] not in ("F", "B") or not name[1:].isdigit():
+        raise ValueError(f"a task of a stage is called F0, B0, F1, …, not {name!r}")
+    return s + 1 if name[0] == "F" else s - 1
+
+
+def pipeline_schedule(
+    orders: Sequence[Sequence[str]], times: Mapping[str, float] | Timeline
+) -> Timeline:
+    """Return when the stages of a pipeline would do their tasks, as a `Timeline`.
+
+    ``orders[s]`` are the tasks of stage ``s`` in its order: ``F3`` is the forward pass of
+    micro-batch 3, which waits for that of stage ``s - 1``; ``B3`` is its backward pass, which
+    waits for that of stage ``s + 1``. ``times`` has the seconds of each kind of task
+    (``{"F": 1, "B": 2}``), or is a recording, whose tasks take as long here. Sending takes no
+    time. The lanes are called ``stage 0``, ``stage 1``, …. Raises ValueError for an order that no
+    pipeline can keep.
+    """
+
+    def seconds(s: int, name: str) -> float:
+        if isinstance(times, Timeline):
+            [span] = [span for span in times.lanes[stage(s)] if span.name == name]
+            return span.end - span.start
+        return times[name[0]]
+
+    receivers = {(neighbor(s, name), name): s for s, order in enumerate(orders) for name in order}
+    plan: dict[str, list[Task]] = {}
+    for s, order in enumerate(orders):
+        plan[stage(s)] = tasks = []
+        for i, name in enumerate(order):
+            needs = [(stage(receivers[s, name]), name)] if (s, name) in receivers else []
+            if name[0] == "B" and f"F{name[1:]}" not in order[:i]:
+                raise ValueError(f"{stage(s)} does {name} before F{name[1:]}")
+            tasks.append((name, seconds(s, name), needs))
+    return schedule(plan)
