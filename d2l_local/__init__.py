@@ -6,7 +6,7 @@ Its floors from the ground up; a module imports from its own room and from the f
 - `machine`, `processes`: what this machine has, and what runs on it;
 - `measure`, `data`: times and timelines, and Fashion-MNIST, for any framework;
 - `prepare`: what makes MXNet importable and fast;
-- `face`, `exercise`, `law`: what all frameworks share of the names that a notebook calls;
+- `face`, `exercise`, `law`, `links`: what all frameworks share of the names that a notebook calls;
 - `mxnet`, `torch`: the faces, which stand in for ``d2l.mxnet`` and ``d2l.torch``;
 - `preflight`, `colab`, `drafts`: doors for a reader in trouble, in Colab, or with an older edition.
 

@@ -1,0 +1,66 @@
+"""MXNet's devices and the links between them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from d2l_local import links
+from d2l_local.mxnet.device import devices
+
+from mxnet import autograd, nd
+
+
+class Links(links.Links):
+    __doc__ = links.Links.__doc__
+
+    def _find(self, k):
+        return devices(k)
+
+    def place(self, x, i):
+        return nd.array(x, ctx=self.devices[i], dtype="float32")
+
+    def _cut(self, x, start, stop, axis):
+        return nd.slice_axis(x, axis, start, stop)
+
+    def _numpy(self, x):
+        return x.asnumpy()
+
+    def _carry(self, x, i, j):
+        return _Carry(self, i, j)(x)
+
+    def _copied(self, x, j):
+        self.sent.append(4 * x.size)
+        return x.copyto(self.devices[j])
+
+    def _synchronize(self):
+        nd.waitall()
+
+    def _finish(self, i, x):
+        x.wait_to_read()
+
+    def _at_once(self, calls):
+        with ThreadPoolExecutor(len(calls)) as threads:
+            for future in [threads.submit(call) for call in calls]:
+                future.result()
+
+
+class _Carry(autograd.Function):
+    def __init__(self, links, i, j):
+        super().__init__()
+        self.links, self.i, self.j = links, i, j
+
+    def forward(self, x):
+        return self.links._copied(x, self.j)
+
+    def backward(self, head):
+        return self.links._copied(head, self.i)
+
+
+def gradients(loss, arrays):
+    """Return the gradients of ``loss()`` with respect to arrays, in lists nested as these are."""
+    for array in links.flat(arrays):
+        array.attach_grad()
+    with autograd.record():
+        value = loss()
+    value.backward()
+    return links.nested(lambda array: array.grad, arrays)
