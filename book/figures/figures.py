@@ -247,7 +247,7 @@ def splitting(d):
     """
     t = d.t
     titles = [
-        t("(a) by layers:\npipeline parallelism"),
+        t("(a) by layers:\nmodel parallelism"),
         t("(b) within layers:\ntensor parallelism"),
         t("(c) by data:\ndata parallelism"),
     ]
@@ -366,8 +366,8 @@ def data_parallel(d):
 def pipeline(d):
     """A pipeline of two stages with four micro-batches.
 
-    Stage 0 runs F1 to F4, waits, then runs B1 to B4. Stage 1 waits for F1, runs F1 to F4 and B1
-    to B4 without a gap, then waits. A backward pass takes twice as long as a forward pass. Each
+    Stage 0 runs F0 to F3, waits, then runs B0 to B3. Stage 1 waits for F0, runs F0 to F3 and B0
+    to B3 without a gap, then waits. A backward pass takes twice as long as a forward pass. Each
     stage idles for 3 of 15 units of time.
     """
     t = d.t
@@ -383,8 +383,8 @@ def pipeline(d):
         d.text(36, y, t("stage {0}\non device {0}", stage), anchor="start")
         backward = turn + 2 * (stages - 1 - stage)
         for i in range(batches):
-            block(stage, stage + i, 1, f"F{i + 1}", "compute")
-            block(stage, backward + 2 * i, 2, f"B{i + 1}", "backward")
+            block(stage, stage + i, 1, f"F{i}", "compute")
+            block(stage, backward + 2 * i, 2, f"B{i}", "backward")
         idle = [(0, stage), (stage + batches, backward), (backward + 2 * batches, 3 * turn)]
         for begin, end in idle:
             if end > begin:
