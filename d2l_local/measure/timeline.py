@@ -156,12 +156,6 @@ class Timeline:
         ends = itertools.accumulate((span.end for span in spans), max)
         return [max(0.0, span.start - end) for span, end in zip(spans[1:], ends)]
 
-    @property
-    def idle(self) -> float:
-        """The share of all lanes' time in which they did nothing, from 0 to 1; 0 without any."""
-        busy = sum(self.busy(lane) for lane in self.lanes)
-        return 1 - busy / (len(self.lanes) * self.seconds) if busy else 0.0
-
     def plot(self, ax=None, predicted=None):
         """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.
 

@@ -78,7 +78,7 @@ def test_tasks_that_wait_for_ever_are_named(plan):
 def test_the_bubble_is_the_formula_s(kind, p, m):
     timeline = pipeline_schedule(orders(kind, p, m), {"F": 1.0, "B": 2.0})
     assert timeline.seconds == 3 * (m + p - 1)
-    assert timeline.idle == pytest.approx((p - 1) / (m + p - 1))
+    assert timeline.idle(*timeline.lanes) == pytest.approx((p - 1) / (m + p - 1))
 
 
 def test_the_slowest_stage_sets_the_tick():

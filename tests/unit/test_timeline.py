@@ -194,12 +194,6 @@ def test_an_unknown_lane_is_answered_with_the_lanes():
         recorded().busy("cpu/0")
 
 
-def test_the_idle_share_is_of_all_lanes_time():
-    assert recorded(("cpu/0", "dot", 0, 4), ("cpu/1", "dot", 1, 2)).idle == 1 - 5 / 8
-    assert recorded(("cpu/0", "dot", 2, 4), ("cpu/1", "dot", 2, 4)).idle == 0
-    assert recorded().idle == 0
-
-
 # --- Nested, failing and empty blocks -------------------------------------------------------------
 
 
