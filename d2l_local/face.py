@@ -139,7 +139,9 @@ class Face(Protocol):
         """Draw predictions as lines, measurements as dots; print their errors; return the axes."""
 
     @staticmethod
-    def plot_timelines(timelines: Mapping[str, Timeline]) -> Any:
+    def plot_timelines(
+        timelines: Mapping[str, Timeline], predicted: Mapping[str, Timeline] | None = None
+    ) -> Any:
         """Draw recordings below each other, each with its name; return the figure."""
 
     @staticmethod

@@ -51,8 +51,13 @@ def plot_prediction(
     return ax
 
 
-def plot_timelines(timelines: Mapping[str, Timeline]):
-    """Draw recordings below each other, each with its name, on one scale; return the figure."""
+def plot_timelines(
+    timelines: Mapping[str, Timeline], predicted: Mapping[str, Timeline] | None = None
+):
+    """Draw recordings below each other, each with its name, on one scale; return the figure.
+
+    What is ``predicted`` of a name is drawn over its recording, as in `Timeline.plot`.
+    """
     from matplotlib import pyplot as plt
 
     height = sum(0.9 + 0.4 * max(1, len(timeline.lanes)) for timeline in timelines.values())
@@ -60,5 +65,5 @@ def plot_timelines(timelines: Mapping[str, Timeline]):
         len(timelines), figsize=(7, height), sharex=True, squeeze=False, layout="constrained"
     )
     for ax, (name, timeline) in zip(axes.flat, timelines.items()):
-        timeline.plot(ax).set_title(name, loc="left", fontsize=9)
+        timeline.plot(ax, (predicted or {}).get(name)).set_title(name, loc="left", fontsize=9)
     return fig

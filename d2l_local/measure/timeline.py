@@ -156,6 +156,16 @@ class Timeline:
         ends = itertools.accumulate((span.end for span in spans), max)
         return [max(0.0, span.start - end) for span, end in zip(spans[1:], ends)]
 
+    def mean(self, begin: str) -> float:
+        """Seconds of a span, averaged over those of all lanes whose name begins so.
+
+        ValueError: there is none.
+        """
+        spans = [s for lane in self.lanes.values() for s in lane if s.name.startswith(begin)]
+        if not spans:
+            raise ValueError(f"no span's name begins with {begin!r}")
+        return sum(span.end - span.start for span in spans) / len(spans)
+
     def plot(self, ax=None, predicted=None):
         """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.
 

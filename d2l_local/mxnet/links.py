@@ -57,10 +57,13 @@ class _Carry(autograd.Function):
 
 
 def gradients(loss, arrays):
-    """Return the gradients of ``loss()`` with respect to arrays, in lists nested as these are."""
+    """Return the gradients of ``loss()`` with respect to arrays, in lists nested as these are.
+
+    Of several losses, such as one a device, it returns a list, and their sum is meant.
+    """
     for array in links.flat(arrays):
         array.attach_grad()
     with autograd.record():
-        value = loss()
-    value.backward()
+        losses = links.flat(loss())
+    autograd.backward(losses)
     return links.nested(lambda array: array.grad, arrays)

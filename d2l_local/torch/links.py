@@ -84,9 +84,12 @@ class _Carry(torch.autograd.Function):
 
 
 def gradients(loss, arrays):
-    """Return the gradients of ``loss()`` with respect to arrays, in lists nested as these are."""
+    """Return the gradients of ``loss()`` with respect to arrays, in lists nested as these are.
+
+    Of several losses, such as one a device, it returns a list, and their sum is meant.
+    """
     leaves = links.flat(arrays)
     for leaf in leaves:
         leaf.requires_grad_()
-    found = iter(torch.autograd.grad(loss(), leaves))
+    found = iter(torch.autograd.grad(links.flat(loss()), leaves))
     return links.nested(lambda _: next(found), arrays)

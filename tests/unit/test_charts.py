@@ -46,3 +46,10 @@ def test_timelines_below_each_other_on_one_scale():
     assert first.get_title(loc="left") == "one" and second.get_title(loc="left") == "two"
     assert first.get_xlim() == second.get_xlim()
     assert len(plot_timelines({"alone": Timeline(lanes)}).axes) == 1
+
+
+def test_a_prediction_is_drawn_over_the_recording_of_its_name():
+    lanes = {"cpu/0": [("dot", 0.0, 0.25)]}
+    timelines = {"one": Timeline(lanes), "two": Timeline(lanes)}
+    first, second = plot_timelines(timelines, {"two": Timeline({"cpu/0": [("F0", 0, 1)]})}).axes
+    assert [[text.get_text() for text in ax.texts] for ax in (first, second)] == [[], ["F0"]]

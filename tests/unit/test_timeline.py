@@ -155,6 +155,13 @@ def test_overlap_as_counted_second_by_second(seed):
     assert timeline.overlap("cpu/0", "cpu/1") == pytest.approx(common / shorter)
 
 
+def test_the_mean_of_spans_by_the_beginning_of_their_names():
+    timeline = recorded(("a", "F0", 0, 1), ("b", "F1", 1, 4), ("b", "copy of F1", 4, 9))
+    assert timeline.mean("F") == 2 and timeline.mean("copy") == 5
+    with pytest.raises(ValueError, match="'B'"):
+        timeline.mean("B")
+
+
 @pytest.mark.parametrize(
     ("spans", "gaps"),
     [
