@@ -37,6 +37,9 @@ class Face(Protocol):
     Memory: type
     """``with d2l.Memory() as memory:`` samples the process's memory; `memory.peak` in bytes."""
 
+    Crowding: type
+    """``with d2l.Crowding() as crowding:`` tells the ``share`` of time for which cores lacked."""
+
     @staticmethod
     def devices(n: int = 2) -> list:
         """``n`` devices, GPUs first. ValueError unless ``n`` is a positive integer."""

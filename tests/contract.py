@@ -137,8 +137,9 @@ def bounds(d2l) -> None:
     assert hidden == 0.5
     assert re.fullmatch(r"here +2\.0000 +3\.0000 +4\.0000 +50%", row.splitlines()[1])
     assert d2l.num_cores() > 0
-    with d2l.own_core():
+    with d2l.own_core(), d2l.Crowding() as crowding:
         pass
+    assert 0 <= crowding.share <= 1
 
 
 def timelines(d2l) -> None:

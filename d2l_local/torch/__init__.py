@@ -74,7 +74,7 @@ vars(_d2l)["d2l"] = sys.modules[__name__]
 from d2l_local import face as _face  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
 from d2l_local.law import law  # noqa: E402, F401
-from d2l_local.machine.cores import own_core  # noqa: E402, F401
+from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
