@@ -32,6 +32,7 @@ KINDS = {
     "copy": (ORANGE, 99, None),
     "data": (GREEN, 0, None),
     "overhead": (PINK, RADIUS, None),
+    "notice": (YELLOW, RADIUS, None),
     "wait": (GRAY, RADIUS, "5 4"),
     "lane": ((EDGE, GRAY[1]), RADIUS, None),
     "mark": (YELLOW, 99, None),
@@ -115,16 +116,24 @@ class Drawing:
         attributes += [f'fill="{color}"'] if color != INK else []
         self.parts.append(f"<text {' '.join(attributes)}>{''.join(spans)}</text>")
 
-    def box(self, x, y, w, h, label="", code="", kind="compute", size=TEXT, bold=False):
-        """Draw a box around (x, y) with a label and, below it, code."""
+    def symbol(self, x, y, symbol):
+        """Write a symbol with an index, such as `t_q`, centered on (x, y)."""
+        letter, index = symbol.split("_")
+        self.text(x, y, letter, anchor="end")
+        self.text(x, y + 3, index, SMALL - 2, anchor="start")
+
+    def box(self, x, y, w, h, label="", code="", kind="compute", size=TEXT, bold=False, symbol=""):
+        """Draw a box around (x, y) with a label and, below it, code; or code and a symbol."""
         colors, radius, dash = KINDS[kind]
         self.parts.append("<g>")
         self.rect(x - w / 2, y - h / 2, w, h, colors, radius, dash)
-        shift = 9 if label and code else 0
+        shift = 9 if code and (label or symbol) else 0
         if label:
             self.text(x, y - shift, label, size, bold=bold)
         if code:
-            self.text(x, y + shift, code, CODE, mono=True)
+            self.text(x, y - shift if symbol else y + shift, code, CODE, mono=True)
+        if symbol:
+            self.symbol(x, y + shift, symbol)
         self.parts.append("</g>")
 
     def lane(self, x, y, w, h, label="", below=False):

@@ -130,20 +130,30 @@ def asyncgraph(d):
     d.legend(164, data=d.t("data"), compute=d.t("operator"))
 
 
-@figure(780, 420)
+@figure(780, 438)
 def threading(d):
     """Waiting after every operation, and asynchronous execution.
 
-    Two time lines of the operations ones, ones, x * y and + 2. (a) The front end waits for each
-    result, so its overhead and the back end's work alternate. (b) The front end queues the
-    operations back to back, the back end works without gaps, and only print waits.
+    Two time lines of the operations ones, ones, x * y and + 2, with a row for the front end and one
+    for the back end. (a) The front end waits for each result: issuing an operation (t_q), computing
+    it (t_c) and noticing its end (t_w) take turns. (b) The front end issues the operations one
+    after the other, the back end computes without gaps, and Python waits once.
     """
     t = d.t
     operations = [("ones", 80), ("ones", 80), ("x * y", 96), ("+ 2", 80)]
-    overhead, start, high, gap = 44, 140, 40, 72
+    t_q, t_w, start, high, gap = 40, 28, 140, 42, 72
 
-    def block(x, y, width, code="", kind="compute", label=""):
-        d.box(x + width / 2, y, width - 3, high, label, code, kind, SMALL)
+    def block(x, y, width, kind, label="", **inside):
+        d.box(x + width / 2, y, width - 3, high, label, kind=kind, size=SMALL, **inside)
+
+    def issue(x, y):
+        block(x, y, t_q, "overhead", symbol="t_q")
+
+    def compute(x, y, width, code):
+        block(x, y, width, "compute", code=code, symbol="t_c")
+
+    def notice(x, y):
+        block(x, y, t_w, "notice", symbol="t_w")
 
     def rows(y, title):
         d.text(20, y - 48, title, anchor="start", bold=True)
@@ -151,68 +161,76 @@ def threading(d):
             d.text(start - 12, y + gap * i, name, anchor="end")
 
     def link(x, y, to, up=False):
-        """Join the rows: down where an operation is queued, up where its result is awaited."""
+        """Join the rows: down where an operation is issued, up where its end is awaited."""
         ends = [(x, y + high / 2), (to, y + gap - high / 2)]
         d.arrow(ends[::-1] if up else ends)
 
     x, y = start, 86
     rows(y, t("(a) a wait after every operation"))
     for code, width in operations:
-        block(x, y, overhead, kind="overhead")
-        block(x + overhead, y, width, kind="wait", label=t("wait"))
-        block(x + overhead, y + gap, width, code)
-        link(x + overhead / 2, y, x + overhead + 12)
-        x += overhead + width
-        link(x + 10, y, x - 10, up=True)
-    block(x, y, 60, "print", "overhead")
-    end = x + 60
+        issue(x, y)
+        block(x + t_q, y, width, "wait")
+        compute(x + t_q, y + gap, width, code)
+        link(x + t_q / 2, y, x + t_q + 8)
+        x += t_q + width
+        notice(x, y)
+        link(x + 8, y, x - 10, up=True)
+        x += t_w
+    end = x
 
-    x, y = start + overhead, 262
+    x, y = start + t_q, 262
     rows(y, t("(b) asynchronous"))
     for i, (code, width) in enumerate(operations):
-        block(start + overhead * i, y, overhead, kind="overhead")
-        block(x, y + gap, width, code)
-        link(start + overhead * (i + 0.5), y, x + 12)
+        issue(start + t_q * i, y)
+        compute(x, y + gap, width, code)
+        link(start + t_q * (i + 0.5), y, x + 12)
         x += width
-    link(x + 10, y, x - 10, up=True)
-    queued = start + overhead * len(operations)
-    block(queued, y, x - queued, kind="wait", label=t("wait"))
-    block(x, y, 60, "print", "overhead")
-    d.line([(end, y - high / 2), (end, y + high / 2)], dash="2 4")
-    d.arrow([(x + 64, y), (end - 2, y)], both=True)
-    d.text((x + 62 + end) / 2, y + 18, t("time saved"), SMALL)
+    queued = start + t_q * len(operations)
+    block(queued, y, x - queued, "wait", t("wait"))
+    notice(x, y)
+    link(x + 8, y, x - 10, up=True)
+    x += t_w
+    d.line([(end, 86 + high / 2 + 4), (end, y + high / 2)], dash="2 4")
+    d.arrow([(x + 4, y), (end - 2, y)], both=True)
+    d.text((x + 2 + end) / 2, y + 18, t("time saved"), SMALL)
 
-    d.arrow([(start, 368), (730, 368)])
-    d.text(738, 368, t("time"), SMALL, anchor="start")
+    d.arrow([(start, 374), (730, 374)])
+    d.text(738, 374, t("time"), SMALL, anchor="start")
     d.legend(
-        398,
-        overhead=t("overhead of the front end"),
-        compute=t("operation in the back end"),
+        410,
+        overhead=t("issuing"),
+        compute=t("computing"),
+        notice=t("noticing the end"),
         wait=t("waiting"),
     )
 
 
-@figure(780, 272)
+@figure(800, 300)
 def frontends(d):
     """Front ends, the back end and the devices.
 
-    Programs in Python, R, Scala or C++ hand operations to MXNet's back end, whose scheduler
-    starts the kernels of the operators on the CPU or on a GPU.
+    Programs in Python, R, Scala or C++ hand operations to MXNet's back end. Its scheduler puts each
+    operation whose inputs exist into the queue of its device, from which the device's worker takes
+    one after the other and computes it on the CPU or on a GPU.
     """
     t = d.t
-    d.lane(24, 24, 160, 224, t("front ends"))
-    d.lane(244, 24, 330, 224, t("MXNet back end (C++)"))
-    d.lane(634, 24, 122, 224, t("devices"))
+    d.lane(20, 24, 146, 252, t("front ends"))
+    d.lane(206, 24, 440, 252, t("MXNet back end (C++)"))
+    d.lane(686, 24, 96, 252, t("devices"))
     for i, name in enumerate(("Python", "R", "Scala", "C++")):
-        y = 76 + 44 * i
-        d.box(104, y, 128, 32, name, kind="data")
-        d.arrow([(168, y), (262, 142 + (y - 142) / 5)])
-    d.box(324, 142, 124, 60, t("scheduler"))
-    d.box(494, 142, 124, 60, t("kernels of the\noperators"))
-    d.arrow([(386, 142), (432, 142)])
-    for name, y in (("CPU", 104), ("GPU", 180)):
-        d.arrow([(556, 142 + (y - 142) / 5), (652, y)])
-        d.box(695, y, 86, 46, name)
+        y = 84 + 50 * i
+        d.box(93, y, 116, 32, name, kind="data")
+        d.arrow([(151, y), (222, 159 + (y - 159) / 5)])
+    d.box(280, 159, 112, 60, t("scheduler"))
+    for name, y in (("CPU", 104), ("GPU", 214)):
+        d.arrow([(336, 159 + (y - 159) / 5), (380, y)])
+        d.text(440, y - 32, t("queue"), SMALL)
+        for i in range(4):
+            d.box(392 + 32 * i, y, 28, 36, kind="wait" if i == 0 else "overhead")
+        d.arrow([(504, y), (538, y)])
+        d.box(584, y, 88, 44, t("worker"))
+        d.arrow([(628, y), (700, y)])
+        d.box(734, y, 68, 44, name)
 
 
 @figure(596, 276)
