@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
 from d2l_local.language import SKIPPED, SKIPPED_1, say
-from d2l_local.measure import memory, operation, timing
-from d2l_local.measure.timeline import Timeline
+from d2l_local.measure import memory, operation, timeline, timing
 
 import numpy as np
 
@@ -143,7 +142,8 @@ class Face(Protocol):
 
     @staticmethod
     def plot_timelines(
-        timelines: Mapping[str, Timeline], predicted: Mapping[str, Timeline] | None = None
+        timelines: Mapping[str, timeline.Timeline],
+        predicted: Mapping[str, timeline.Timeline] | None = None,
     ) -> Any:
         """Draw recordings below each other, each with its name; return the figure."""
 
@@ -183,7 +183,7 @@ def make(
     synchronize: Callable[[], None],
     num_gpus: Callable[[], int],
     convert: Callable[[Any], Any],
-    recorder: type[Timeline],
+    recorder: type[timeline.Timeline],
 ) -> Shared:
     """Return what a framework shares with the others.
 

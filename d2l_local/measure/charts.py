@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from d2l_local.language import say
 from d2l_local.measure.fonts import label
 from d2l_local.measure.timeline import Timeline
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's, which color-blind readers can tell apart
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
@@ -20,7 +25,7 @@ def plot_prediction(
     measured: Mapping[str, Sequence[float]],
     xlabel: str = "",
     ylabel: str = "",
-):
+) -> Axes:
     """Draw predictions as lines and measurements as dots, on logarithmic axes; return the axes.
 
     ``predicted`` and ``measured`` hold a series of positive numbers for each name, a number for
@@ -53,7 +58,7 @@ def plot_prediction(
 
 def plot_timelines(
     timelines: Mapping[str, Timeline], predicted: Mapping[str, Timeline] | None = None
-):
+) -> Figure:
     """Draw recordings below each other, each with its name, on one scale; return the figure.
 
     What is ``predicted`` of a name is drawn over its recording, as in `Timeline.plot`.

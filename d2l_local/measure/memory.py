@@ -60,7 +60,7 @@ class Memory:
         self._thread.start()
         return self
 
-    def __exit__(self, exception_type, exception, traceback) -> None:
+    def __exit__(self, exception_type: object, exception: object, traceback: object) -> None:
         try:
             if exception_type is None:
                 self.synchronize()

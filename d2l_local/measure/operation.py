@@ -39,9 +39,9 @@ def operation_times(
     """Measure what one call ``op()`` costs, in several ``rounds``.
 
     In each, ``t_q`` comes from ``n`` calls in a row, with the clock read before anyone waits;
-    ``t_c`` is the typical duration in a recording of ``n`` calls; and ``t_w`` is what remains of a
-    call and a wait for it, the median of ten. Of the rounds, the tenth percentile counts: other
-    programs make most measurements longer, and luck makes a few shorter.
+    ``t_c`` is the typical duration in a recording of ``n`` calls; and ``t_w`` is what remains of
+    ``n`` calls with a wait for each. Of the rounds, the fastest counts, for other programs only add
+    time; where they are many, short rounds find a gap between them.
 
     ``n`` should be smaller than the device's queue (about 1,000 on NVIDIA's GPUs), or ``t_q`` holds
     waiting for room. Raises ValueError unless ``n`` and ``rounds`` are positive integers,
@@ -49,26 +49,27 @@ def operation_times(
     """
     positive_integer("n", n)
     positive_integer("rounds", rounds)
-    issuing, alone, computing = [], [], []
+
+    def alone() -> None:
+        op()
+        synchronize()
+
+    issuing, waiting, computing = [], [], []
     for _ in range(rounds):
         issuing.append(measure(op, 1, n, wait=False, synchronize=synchronize).median)
-        alone.append(measure(op, 10, synchronize=synchronize).median)
+        waiting.append(measure(alone, 1, n, synchronize=synchronize).median)
         with recorder() as recorded:
             for _ in range(n):
                 op()
         computing.append(_on_devices(recorded) / n)
-    t_q, t_c = _undisturbed(issuing), _undisturbed(computing)
-    return OperationTimes(t_q, t_c, max(0.0, _undisturbed(alone) - t_q - t_c))
+    t_q, t_c = min(issuing), min(computing)
+    return OperationTimes(t_q, t_c, max(0.0, min(waiting) - t_q - t_c))
 
 
 def _on_devices(recorded: Timeline) -> float:
     """Seconds of all that ran behind the calls, each operator as long as is typical of its lane."""
     lanes = [spans for lane, spans in recorded.lanes.items() if lane not in recorded.in_calls]
     return sum(len(spans) * statistics.median(s.end - s.start for s in spans) for spans in lanes)
-
-
-def _undisturbed(seconds: list[float]) -> float:
-    return sorted(seconds)[len(seconds) // 10]
 
 
 def waits(

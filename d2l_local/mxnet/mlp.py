@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
 
-def mlp_step(*widths: int, lr: float = 0.005, device=None) -> Callable:
+def mlp_step(*widths: int, lr: float = 0.005, device: mx.Context | None = None) -> Callable:
     """Return ``step(X)``, which trains a new network on one minibatch and returns the mean loss.
 
     Dense layers of ``widths`` units with ReLU between them; the rows of ``X`` are to give ones, by

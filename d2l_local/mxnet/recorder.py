@@ -72,7 +72,7 @@ class Timeline(timeline.Timeline):
                 start, end = open_spans[key].pop(), event["ts"]  # Microseconds since the epoch
                 yield lanes[event], event["name"], self._since(start), self._since(end)
 
-    def _since(self, microseconds: int) -> float:
+    def _since(self, microseconds: float) -> float:
         return (1000 * microseconds - self._began) / 1e9
 
 

@@ -9,7 +9,9 @@ import torch
 from torch import nn
 
 
-def mlp_step(inputs: int, *widths: int, lr: float = 0.005, device=None) -> Callable:
+def mlp_step(
+    inputs: int, *widths: int, lr: float = 0.005, device: torch.device | None = None
+) -> Callable:
     """Return ``step(X)``, which trains a new network on one minibatch and returns the mean loss.
 
     Linear layers from ``inputs`` to ``widths`` units with ReLU between them; the rows of ``X`` are

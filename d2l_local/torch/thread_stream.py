@@ -74,6 +74,8 @@ class ThreadStream:
 
 def synchronize() -> None:
     """Wait for all streams."""
+    if not _streams:  # Copying even an empty set of weak references takes microseconds
+        return
     for stream in list(_streams):
         stream.synchronize()
 

@@ -88,7 +88,7 @@ def test_disturbances_do_not_count(device):
     disturbed = device(1e-5, 1e-6, 0)
     # Every other round takes nine times as long
     disturbed.slower = itertools.chain.from_iterable(
-        itertools.repeat(1.0 + 8 * (i % 2), 20 + 1 + 11 + 20) for i in itertools.count()
+        itertools.repeat(1.0 + 8 * (i % 2), 21 + 21 + 20) for i in itertools.count()
     )
     assert measured(disturbed, n=20, rounds=10).t_q == pytest.approx(1e-5)
 
