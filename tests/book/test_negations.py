@@ -39,6 +39,29 @@ MILLION = (
     "d2l.compare = lambda *_, **__: times\n"
 )
 
+# Times of an addition, for four sizes, and how long N of them take: as the model says, with what
+# follows in its place.
+ASYNC = """
+from types import SimpleNamespace as Times
+import numpy as np
+N, asynchronous, d2l.num_cores = 30, True, lambda: 2
+sizes = [4**k for k in range(1, 5)]
+t_c = np.geomspace(1e-6, 1e-3, 4)
+times = {size: Times(t_q=2e-5, t_c=t, t_w=6e-5) for size, t in zip(sizes, t_c)}
+times[sizes[1]].t_c = 2e-5
+each = [N * (t.t_q + t.t_c + t.t_w) for t in times.values()]
+predicted = {"wait each time": each, "wait once": [N * max(t.t_q, t.t_c) for t in times.values()]}
+def took(each, once):
+    global measured, loops
+    measured = {"wait each time": each, "wait once": once}
+    loops = {s: {"wait once": Times(minimum=t, median=t)} for s, t in zip(sizes, once)}
+def in_turns():
+    took(each, [N * (t.t_q + t.t_c) for t in times.values()])
+def waiting_is_free():
+    took(predicted["wait once"], predicted["wait once"])
+took(each, predicted["wait once"])
+"""
+
 NEGATIONS = (
     # --- MXNet ---
     Negation(
@@ -66,60 +89,87 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "async-computation",
-        "queue-finish-naive_2",
-        "queue_share = d2l.in_new_process = lambda *_, **__: 0.97",
-        "with threads, too, nd.dot returns when the product is ready",
-    ),
-    Negation(
-        "mxnet",
-        "async-computation",
-        "gain_1",
-        "sizes, queue = [10, 100, 1000], np.ones(3)\n"
-        "wait_each, undisturbed, balance = queue, np.ones(3, bool), 1",
+        "loops-guess_1",
+        "import types\n"
+        "both, zeros, asynchronous = id, id, True\n"
+        "same = types.SimpleNamespace(minimum=1e-3)\n"
+        "d2l.compare = lambda *_: {'each': same, 'once': same}",
         "waiting each time takes no longer",
     ),
     Negation(
         "mxnet",
         "async-computation",
-        "prediction-plot_1",
-        "sizes = [10, 100, 1000, 10_000]\n"
-        "steps = dict.fromkeys(sizes, 300)\n"
-        "t1, t2, t3 = np.full(4, 50e-6), np.geomspace(5e-6, 500e-6, 4), 40e-6\n"
-        "pace, undisturbed = np.maximum(t1, t2), np.ones(4, bool)\n"
-        "queue = 300 * (t1 + t2) + t3\n"
-        "wait_each = 300 * (t1 + t2 + t3)",
-        "front end and back end take turns: the sum of the times, not the larger",
-        weak="half of the median error is allowed, and the maximum errs by less",
+        "who_2",
+        "product = None\nd2l.in_new_process = lambda *_, **__: (0.03, 0.03)",
+        "with threads, too, nd.dot returns when the product is ready",
     ),
     Negation(
         "mxnet",
         "async-computation",
-        "gain_1",
-        "sizes = [10, 100, 1000]\n"
-        "t1, t2, t3 = np.full(3, 50e-6), np.full(3, 50e-6), 40e-6\n"
-        "queue, wait_each = 300 * (t1 + t2) + t3, 300 * (t1 + t2 + t3)\n"
-        "undisturbed, balance = np.ones(3, bool), 1",
-        "front end and back end take turns",
-        weak="what waiting itself takes is gain enough",
+        "who_2",
+        "product = None\nd2l.in_new_process = lambda *_, **__: (1e-5, 0.03)",
+        "the call returns early without a queue, too, so that the queue is not the cause",
+    ),
+    *(
+        Negation("mxnet", "async-computation", "model-guess_1", ASYNC + planted, why)
+        for planted, why in (
+            (
+                "in_turns()",
+                "front end and back end take turns: the sum of the times, not the larger",
+            ),
+            ("waiting_is_free()", "waiting each time takes no longer"),
+        )
     ),
     Negation(
         "mxnet",
         "async-computation",
-        "limits_2",
-        "timeline = d2l.Timeline({'cpu/0': [('relu', 0, 1)]})\n"
-        "t1, t3 = [5e-5], 5e-5\n"
-        "device, gaps = mx.cpu(0), lambda x, wait: (timeline, 1e-5)",
-        "waiting leaves no larger gaps",
+        "look_2",
+        "back_end, d2l.plot_timelines = 'cpu/0', id\n"
+        "turns = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
+        "run = lambda wait_each: d2l.Timeline(turns)",
+        "without a wait, too, front end and back end take turns",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "look_2",
+        "back_end, d2l.plot_timelines = 'cpu/0', id\n"
+        "within = {'Python': [('a', 0, 2)], 'cpu/0': [('b', 1, 2)]}\n"
+        "run = lambda wait_each: d2l.Timeline(within)",
+        "the call itself computes, as with NaiveEngine",
+    ),
+    *(
+        Negation(
+            "mxnet",
+            "async-computation",
+            "memory-guess_1",
+            "train = None\n"
+            "results = iter([([[0, 4e7]], 0.5), ([[0, 4e7]], 0.5), ([[0, peak]], loss)])\n"
+            "d2l.in_new_process = lambda *_, **__: next(results)".replace("peak", peak).replace(
+                "loss", loss
+            ),
+            why,
+        )
+        for peak, loss, why in (
+            ("4.1e7", "0.5", "without a wait memory grows no more than with one"),
+            ("9e7", "0.6", "waiting changes what is computed"),
+        )
     ),
     Negation(
         "mxnet",
         "async-computation",
         "memory-look_1",
-        "interval, losses = 10, {1.0}\n"
-        "names_of = ('no wait', f'every {interval} steps', 'one step late')\n"
-        "curves = dict.fromkeys(names_of, np.ones((3, 2)))\n"
-        "peaks = dict.fromkeys(names_of, 100.0)",
-        "without a wait memory grows no more than with one",
+        "runs = {f'LATE={late}': ([[0, 0], [1, 4e7]], 0.5) for late in (0, 1, 30)}",
+        "the curves of all three runs are alike",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
+        "law_1",
+        "back_end = 'cpu/0'\n"
+        "turns = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
+        "timelines = {'wait once': d2l.Timeline(turns)}",
+        "the whole is the sum of the parts",
     ),
     Negation(
         "mxnet",
@@ -421,10 +471,70 @@ NEGATIONS = (
     Negation(
         "pytorch",
         "async-computation",
-        "parameters-pytorch_3",
-        "on_gpu, device, loop, turns = False, 'cpu', None, 20 * [2e-4, 1e-4]\n"
-        "best = lambda fn: turns.pop(0)",
-        "on the CPU, too, queuing is twice as fast as waiting",
+        "loops-guess_1",
+        "import types\n"
+        "both, zeros, asynchronous = id, id, False\n"
+        "names = {'each': 3e-3, 'once': 1e-3}\n"
+        "d2l.compare = lambda *_: {n: types.SimpleNamespace(minimum=s) for n, s in names.items()}",
+        "on the CPU, too, waiting each time takes longer",
+    ),
+    Negation(
+        "pytorch",
+        "async-computation",
+        "who-pytorch_2",
+        "product, asynchronous = None, True\nd2l.in_new_process = lambda *_, **__: (1e-5, 1e-3)",
+        "launches that block return early, too",
+    ),
+    *(
+        Negation("pytorch", "async-computation", "model-guess_1", ASYNC + planted, why)
+        for planted, why in (
+            ("in_turns()", "launching and computing take turns"),
+            ("waiting_is_free()", "waiting each time takes no longer"),
+            ("asynchronous = False", "the CPU gains from not waiting"),
+        )
+    ),
+    Negation(
+        "pytorch",
+        "async-computation",
+        "look-pytorch_2",
+        "back_end, d2l.plot_timelines = 'worker', id\n"
+        "turns = {'Python': [('a', 0, 1)], 'worker': [('b', 1, 2)]}\n"
+        "run = lambda wait_each: d2l.Timeline(turns)",
+        "the worker waits for Python, and Python for the worker",
+    ),
+    Negation(
+        "pytorch",
+        "async-computation",
+        "what-waits-pytorch_1",
+        "import types\n"
+        "device, d2l.has_gpus = 'cpu', lambda n: True\n"
+        "torch.rand = torch.empty = lambda *_, **__: types.SimpleNamespace(pin_memory=int)\n"
+        "d2l.waits = lambda call, job: call.args[0] != 'y.shape'",
+        "a comparison waits for the numbers",
+    ),
+    Negation(
+        "pytorch",
+        "async-computation",
+        "errors-pytorch_2",
+        "late_error, on_gpu = None, True\n"
+        "d2l.in_new_process = lambda *_, **__: ['x[x + 99]', 'd2l.synchronize()']",
+        "on a GPU the guilty line raises at once",
+    ),
+    Negation(
+        "pytorch",
+        "async-computation",
+        "memory-guess_1",
+        "train = None\nd2l.in_new_process = lambda *_, **__: ([[0, 4e7]], 0.5)",
+        "without a wait memory grows no more than with one",
+    ),
+    Negation(
+        "pytorch",
+        "async-computation",
+        "law_1",
+        "back_end = 'worker'\n"
+        "turns = {'Python': [('a', 0, 1)], 'worker': [('b', 1, 2)]}\n"
+        "timelines = {'wait once': d2l.Timeline(turns)}",
+        "the whole is the sum of the parts",
     ),
     Negation(
         "pytorch",
