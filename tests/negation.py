@@ -8,12 +8,12 @@ So nothing long is computed. A name that is missing is a NameError, and the row'
 from __future__ import annotations
 
 import ast
+import linecache
+import multiprocessing
+import traceback
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
-
-from book.builder.notebook import as_python, code_cells, read_notebook
-
-from helpers import python
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -29,42 +29,59 @@ class Negation(NamedTuple):
     weak: str = ""  # Why the cell does not notice, until its text is mended
 
 
-PROGRAM = """
-import linecache, sys, traceback
+class _Recorded:
+    """In place of d2l.Timeline: has recorded ``lanes``, whatever happens in its block."""
 
-def run(number, source):
-    name = f"<cell {{number}}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    exec(compile(source, name, "exec"), names)
+    def __init__(self, timeline, lanes):
+        lanes = {lane.replace("_", "/"): spans for lane, spans in lanes.items()}
+        self.timeline = lambda: timeline(lanes)
 
-def recorded(**lanes):
-    # A d2l.Timeline that has recorded this, whatever happens in its block.
-    Timeline = names["d2l"].Timeline
-    def enter(): return Timeline({{lane.replace("_", "/"): spans for lane, spans in lanes.items()}})
-    class Recorded:
-        def __enter__(self): return enter()
-        def __exit__(self, *error): return None
-        @staticmethod
-        def of(fn):
-            fn()
-            return enter()
-    return Recorded
+    def __call__(self):
+        return self
 
-names = {{"__name__": "__main__", "recorded": recorded}}
-*before, cell = {sources!r}
-for number, source in enumerate(before):
-    run(number, source)
-try:
-    run("of the lesson", cell)
-except AssertionError:
-    print("\\nnoticed")
-else:
-    print("\\nnot noticed")
-"""
+    def __enter__(self):
+        return self.timeline()
+
+    def __exit__(self, *error):
+        return None
+
+    def of(self, fn):
+        fn()
+        return self.timeline()
+
+
+def _run(sources: list[str], answer: Connection) -> None:
+    """Execute cells in this process, and answer "noticed", "not noticed" or what went wrong."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    names: dict = {"__name__": "__main__"}
+    names["recorded"] = lambda **lanes: _Recorded(names["d2l"].Timeline, lanes)
+
+    def run(number: int) -> None:
+        # With its lines at hand, as a notebook's cell has them, for what reads its own source
+        file, source = f"<cell {number}>", sources[number]
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec"), names)
+
+    *before, cell = range(len(sources))
+    try:
+        for number in before:
+            run(number)
+        try:
+            run(cell)
+            found = "not noticed"
+        except AssertionError:
+            found = "noticed"
+    except BaseException:
+        found = traceback.format_exc()
+    answer.send(found)
 
 
 def imports(cell) -> str:
     """The import statements of a cell."""
+    from book.builder.notebook import as_python
+
     tree = ast.parse(as_python(cell.source))
     found = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     return "\n".join(map(ast.unparse, found))
@@ -72,12 +89,32 @@ def imports(cell) -> str:
 
 def notices(negation: Negation) -> bool:
     """Whether an assertion of the cell fails; raises RuntimeError if something else does."""
+    # Not at the top: each fork imports this module, and the builder takes seconds to load
+    from book.builder.notebook import as_python, code_cells, read_notebook
+
     path = ROOT / "chapters" / negation.framework / "en" / f"{negation.section}.ipynb"
     cells = [cell for cell in code_cells(read_notebook(path)) if cell.id != "setup"]
     [index] = [i for i, cell in enumerate(cells) if cell.id == negation.cell]
     sources = [*map(imports, cells[:index]), negation.planted, as_python(cells[index].source)]
-    done = python(PROGRAM.format(sources=sources), MPLBACKEND="agg")
-    outcome = done.stdout.splitlines()[-1]
+    outcome = _in_a_fork(negation.framework, sources)
     if outcome not in ("noticed", "not noticed"):
-        raise RuntimeError(f"{negation.cell}, with what is planted:\n{done.stdout}")
+        raise RuntimeError(f"{negation.cell}, with what is planted:\n{outcome}")
     return outcome == "noticed"
+
+
+def _in_a_fork(framework: str, sources: list[str]) -> str:
+    """What _run answers in a copy of a process that has loaded the framework, which takes long."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([f"d2l_local.{framework}", "matplotlib.pyplot"])
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(sources, there))
+    process.start()
+    there.close()
+    try:
+        return here.recv() if here.poll(200) else "no answer in 200 seconds"
+    except EOFError:
+        process.join()
+        return f"it ended with exit code {process.exitcode}"
+    finally:
+        process.kill()
+        process.join()
