@@ -115,11 +115,11 @@ class Face(Protocol):
         """The gradients of ``loss()`` with respect to arrays, in lists nested as these are."""
 
     @staticmethod
-    def schedule(plan: Mapping[str, Sequence[tuple]]) -> Timeline:
+    def schedule(plan: Mapping[str, Sequence[tuple]]) -> timeline.Timeline:
         """The Timeline of a plan of tasks that wait for each other."""
 
     @staticmethod
-    def pipeline_schedule(orders: Sequence[Sequence[str]], times: Any) -> Timeline:
+    def pipeline_schedule(orders: Sequence[Sequence[str]], times: Any) -> timeline.Timeline:
         """When the stages of a pipeline would do their tasks."""
 
     @staticmethod
