@@ -27,9 +27,6 @@ class Face(Protocol):
     Timeline: type
     """Records what every device does: `d2l_local.measure.timeline.Timeline`."""
 
-    Links: type
-    """``k`` devices and the links between them, which count bytes: `d2l_local.links.Links`."""
-
     Benchmark: type
     """``with d2l.Benchmark("description"):`` prints ``description: 0.1234 sec``."""
 
@@ -109,10 +106,6 @@ class Face(Protocol):
     @staticmethod
     def waits(call: Callable[[Any], object], job: Callable[[], Any]) -> bool:
         """Whether ``call(job())`` returns only when what ``job`` has queued is done."""
-
-    @staticmethod
-    def gradients(loss: Callable[[], Any], arrays: Any) -> Any:
-        """The gradients of ``loss()`` with respect to arrays, in lists nested as these are."""
 
     @staticmethod
     def schedule(plan: Mapping[str, Sequence[tuple]]) -> timeline.Timeline:

@@ -102,13 +102,16 @@ class Links(abc.ABC):
     def difference(self, ours: Any, right: Any) -> float:
         """Return the largest difference of two arrays, over the largest element of ``right``.
 
-        They may be on any devices; of two lists, the largest of their arrays. ValueError if the
-        shapes or the lengths differ.
+        They may be on any devices; of two lists, the largest of their arrays. A list of pieces is
+        joined before it is compared with an array. ValueError if the shapes or the lengths differ.
         """
         if isinstance(right, (list, tuple)):
             if len(ours) != len(right):
                 raise ValueError(f"{len(ours)} arrays, to be compared with {len(right)}")
             return max(self.difference(a, b) for a, b in zip(ours, right))
+        if isinstance(ours, (list, tuple)):
+            cut = [a < b for a, b in zip(ours[0].shape, right.shape)]
+            ours = self.join(ours, cut.index(True) if any(cut) else 0)
         ours, right = [x if isinstance(x, np.ndarray) else self._numpy(x) for x in (ours, right)]
         if ours.shape != right.shape:
             raise ValueError(f"an array of {ours.shape} differs from one of {right.shape}")
@@ -119,20 +122,21 @@ class Links(abc.ABC):
         orders: Sequence[Sequence[str]],
         forward: Callable[[int, int, Any], Any],
         backward: Callable[[int, int, Any], Any],
+        inputs: Sequence[Any],
     ) -> Timeline:
         """Let each stage of a pipeline do its tasks in its order; return what it did when.
 
         Stage ``s`` is on device ``s``, with a thread of its own, which begins a task when the one
         before it has been computed and sent, and its input is there. For ``orders[s]`` see
         `pipeline_schedule`. ``forward(s, j, x)`` gets what stage ``s - 1`` returned for micro-batch
-        ``j`` (the first stage None), ``backward(s, j, head)`` the gradient that stage ``s + 1``
-        returned (the last stage None). The Timeline has a lane a stage (``stage 0``) with a span a
-        task (``F0``) and one for each message (``copy of F0``). Raises ValueError for an order that
-        no pipeline can keep, and what a task raises.
+        ``j`` (the first stage ``inputs[j]``), ``backward(s, j, head)`` the gradient that stage
+        ``s + 1`` returned (the last stage None). The Timeline has a lane a stage
+        (``stage 0``) with a span a task (``F0``) and one for each message (``copy of F0``). Raises
+        ValueError for an order that no pipeline can keep, and what a task raises.
         """
         pipeline_schedule(orders, {"F": 1.0, "B": 1.0})
         tasks = {(s, name) for s, order in enumerate(orders) for name in order}
-        inputs: dict[tuple[int, str], Future] = {task: Future() for task in tasks}
+        arrived: dict[tuple[int, str], Future] = {task: Future() for task in tasks}
         lanes: dict[str, list] = {stage(s): [] for s in range(len(orders))}
         origin = time.perf_counter()
 
@@ -146,19 +150,22 @@ class Links(abc.ABC):
         def do(s: int, name: str) -> None:
             to = neighbor(s, name)
             sender = 2 * s - to
-            received = inputs[s, name].result() if (sender, name) in tasks else None
-            task = forward if name[0] == "F" else backward
-            result = timed(s, name, lambda: task(s, int(name[1:]), received))
+            task, j, received = forward if name[0] == "F" else backward, int(name[1:]), None
+            if (sender, name) in tasks:
+                received = arrived[s, name].result()
+            elif task is forward:
+                received = inputs[j]
+            result = timed(s, name, lambda: task(s, j, received))
             if (to, name) in tasks:
                 copy = timed(s, f"copy of {name}", lambda: self._copied(result, to))
-                inputs[to, name].set_result(copy)
+                arrived[to, name].set_result(copy)
 
         def work(s: int) -> None:
             try:
                 for name in orders[s]:
                     do(s, name)
             except BaseException as error:
-                for future in inputs.values():  # Else the others would wait for ever
+                for future in arrived.values():  # Else the others would wait for ever
                     with contextlib.suppress(Exception):
                         future.set_exception(error)
                 raise
