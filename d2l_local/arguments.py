@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import operator
 
 MOST_DEVICES = 4096  # More than any machine has; far more would take all of its memory
@@ -20,6 +22,15 @@ def positive_integer(name: str, value: object) -> int:
     if number is None or number < 1:
         raise ValueError(f"{name} must be a positive integer, not {value!r}")
     return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """``value`` as a float. ValueError, with ``name`` and the value, unless it is 0 < x < inf."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        if 0 < number < math.inf:
+            return number
+    raise ValueError(f"{name} must be a positive number, not {value!r}")
 
 
 def number_of_devices(value: object) -> int:

@@ -34,6 +34,7 @@ from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
     banner,
@@ -48,7 +49,7 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
 from d2l_local.mxnet.mlp import mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.recorder import Timeline  # noqa: E402
-from d2l_local.mxnet.resnet import Residual, resnet18  # noqa: E402, F401
+from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401
 from d2l_local.mxnet.training import (  # noqa: E402, F401
     Accumulator,

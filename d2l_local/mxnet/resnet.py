@@ -8,6 +8,12 @@ are hybrid.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from d2l_local.mxnet.training import split_batch
+
+import mxnet as mx
+from mxnet import autograd, gluon, init, nd
 from mxnet.gluon import nn
 
 
@@ -61,3 +67,32 @@ def resnet18(num_classes):
         net.add(block)
     net.add(nn.GlobalAvgPool2D(), nn.Dense(num_classes))
     return net
+
+
+def resnet_step(devices: Sequence[mx.Context], b: int, store: object = "device") -> Callable:
+    """Return ``step()``, which trains a new ResNet-18 on ``b`` random images for each device.
+
+    It queues forward propagation and backpropagation, the exchange of the gradients by a `Trainer`
+    with ``kvstore=store``, and the update. ``step(wait)`` calls ``wait()`` before the exchange and
+    after it: with ``nd.waitall`` the three take turns. Each gradient may leave when it is there; in
+    Gluon's own setting 15 operators are one to the engine, and their gradients leave together.
+    """
+    net = resnet18(10)
+    net.initialize(init.Xavier(), ctx=list(devices))
+    net.hybridize(static_alloc=True, static_shape=True, backward_bulk_size=1)
+    options = {"kvstore": store, "update_on_kvstore": False}
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01}, **options)
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    X = nd.random.uniform(shape=(b * len(devices), 1, 28, 28), ctx=devices[0])
+    data = list(zip(*split_batch(X, nd.zeros(len(X), ctx=devices[0]), devices)))
+
+    def step(wait: Callable[[], object] = lambda: None) -> None:
+        with autograd.record():
+            losses = [loss(net(X_shard), y_shard) for X_shard, y_shard in data]
+        autograd.backward(losses)
+        wait()
+        trainer.allreduce_grads()
+        wait()
+        trainer.update(len(X))
+
+    return step

@@ -80,6 +80,7 @@ from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
+from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401
     banner,
@@ -96,6 +97,7 @@ from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
 from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
+from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402

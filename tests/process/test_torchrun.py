@@ -21,6 +21,7 @@ from d2l_local.torch import launch
 from d2l_local.torch.launch import torchrun_script
 
 from torch import distributed as dist
+from torch import nn
 
 
 def total(x):
@@ -257,3 +258,66 @@ def test_torchrun_script_is_a_program_of_its_own(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "rank 0 of 1" in done.stdout
+
+
+# ---- The cable -----------------------------------------------------------------------------------
+
+
+def over_a_cable(device):
+    from d2l_local import torch as d2l
+
+    cable, gradients = d2l.Cable(20e6), []
+    for hooked in (True, False):
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(300, 200), nn.Linear(200, 1))
+        ddp = nn.parallel.DistributedDataParallel(net, process_group=cable.group)
+        if hooked:
+            ddp.register_comm_hook(cable, d2l.Cable.send)
+        for _ in range(2):  # Buckets have their order from the second step on
+            net.zero_grad()
+            with d2l.Timeline() as timeline:
+                ddp(torch.ones(1, 300) * (1 + dist.get_rank())).sum().backward()
+        gradients.append([p.grad.flatten().tolist() for p in net.parameters()])
+        if hooked:
+            lanes = timeline.lanes
+    return gradients, lanes
+
+
+def test_a_cable_averages_as_ddp_does_and_its_bytes_take_their_time():
+    results = d2l.torchrun(over_a_cable, 2)
+    for (hooked, plain), lanes in results:
+        for ours, right in zip(hooked, plain):
+            assert ours == pytest.approx(right, rel=1e-5)
+        timeline = d2l.Timeline(lanes)
+        assert all(span.is_copy for span in timeline.lanes["cable"])
+        assert timeline.busy("cable") >= 4 * (200 * 301 + 201) / 20e6
+    assert results[0][0] == results[1][0]
+
+
+def wrong_cable(device):
+    from d2l_local import torch as d2l
+
+    try:
+        d2l.Cable(0)
+    except ValueError as error:
+        return str(error)
+
+
+def resnet_buckets(device):
+    from d2l_local import torch as d2l
+
+    cable, cpu, counts = d2l.Cable(2e9), torch.device("cpu"), []
+    for options in ({}, {"bucket_cap_mb": 1000}):
+        compute, step = d2l.resnet_step(cpu, 1, cable, **options)
+        compute()
+        step()
+        with d2l.Timeline() as timeline:
+            step()
+        counts.append(len(timeline.lanes["cable"]))
+    return counts
+
+
+def test_a_step_of_resnet_sends_several_buckets_or_a_single_one():
+    for several, single in d2l.torchrun(resnet_buckets, 2):
+        assert several > 1 == single
+    assert d2l.torchrun(wrong_cable, 1) == ["bytes_per_second must be a positive number, not 0"]
