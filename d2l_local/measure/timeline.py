@@ -192,7 +192,7 @@ class Timeline:
                     ax.broken_barh(bars, (row - 0.35, 0.7), **BAR_STYLE, **style)
         for lane, spans in outlines.items():
             draw_outlines(ax, list(self.lanes).index(lane), spans)
-        ax.set_yticks(range(len(self.lanes)), list(self.lanes))
+        ax.set_yticks(range(len(self.lanes)), [label(lane) for lane in self.lanes])
         ax.invert_yaxis()
         ax.set_xlabel(label("time (ms)" if self.lanes else "nothing was recorded"))
         ax.spines[["top", "right"]].set_visible(False)
