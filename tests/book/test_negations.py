@@ -55,6 +55,21 @@ predicted = {"wait each time": each, "wait once": [N * max(t.t_q, t.t_c) for t i
 measured = predicted
 """
 WAITING_IS_FREE = "measured = dict.fromkeys(predicted, predicted['wait once'])"
+# Questions: arrays that copy and add at once, and arrays of which -= makes a new one.
+AT_ONCE = (
+    "from types import SimpleNamespace as Time\n"
+    "(here, there), size = d2l.devices(2), 2\n"
+    "d2l.compare = lambda jobs, **_: dict(zip(jobs, map(lambda t: Time(minimum=t), (1, 2, 2))))\n"
+)
+NEW_EACH_TIME = (
+    "class Array:\n"
+    "    grad, requires_grad = None, False\n"
+    "    def __init__(self, value=1.0): self.value = value\n"
+    "    def __sub__(self, other): return Array(self.value - other)\n"
+    "    def attach_grad(self): pass\n"
+    "    def asnumpy(self): return np.full(2, self.value)\n"
+    "    def tolist(self): return 2 * [self.value]\n"
+)
 
 NEGATIONS = (
     # --- MXNet ---
@@ -425,6 +440,34 @@ NEGATIONS = (
         "d2l.Timeline = recorded(Python=[('issue', 0, 1)], cpu_0=[('op', 0, 1)])",
         "issuing the graph takes as long as issuing its operators",
     ),
+    Negation(
+        "mxnet",
+        "questions",
+        "moving-guess_1",
+        AT_ONCE,
+        "the addition hides behind the copies that it needs",
+    ),
+    Negation(
+        "mxnet",
+        "questions",
+        "in-place_1",
+        NEW_EACH_TIME + "nd.ones = lambda *_, **__: Array()",
+        "subtracting in place makes a new array",
+    ),
+    Negation(
+        "mxnet",
+        "questions",
+        "data-guess_1",
+        "accuracy = lambda n, share: 0.6",
+        "random labels do no harm",
+    ),
+    Negation(
+        "mxnet",
+        "questions",
+        "data-guess_1",
+        "accuracy = lambda n, share: n / (50 if share == 0 else 500)",
+        "poor images are worth a tenth each, however poor",
+    ),
     # --- PyTorch ---
     Negation(
         "pytorch",
@@ -758,6 +801,34 @@ NEGATIONS = (
         "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': spans})\n"
         "d2l.law = lambda *_, **__: 0.0",
         "a CPU computes without a gap in which Python issues",
+    ),
+    Negation(
+        "pytorch",
+        "questions",
+        "moving-guess_1",
+        AT_ONCE,
+        "the addition hides behind the copies that it needs",
+    ),
+    Negation(
+        "pytorch",
+        "questions",
+        "in-place_1",
+        NEW_EACH_TIME + "torch.ones = lambda *_, **__: Array()",
+        "subtracting in place makes a new array",
+    ),
+    Negation(
+        "pytorch",
+        "questions",
+        "data-guess_1",
+        "accuracy = lambda n, share: 0.6",
+        "random labels do no harm",
+    ),
+    Negation(
+        "pytorch",
+        "questions",
+        "data-guess_1",
+        "accuracy = lambda n, share: n / (50 if share == 0 else 500)",
+        "poor images are worth a tenth each, however poor",
     ),
 )
 
