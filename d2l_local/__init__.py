@@ -4,7 +4,7 @@ Its floors from the ground up; a module imports from its own room and from the f
 
 - `arguments`, `frameworks`, `language`: what arguments, frameworks and languages there may be;
 - `machine`, `processes`: what this machine has, and what runs on it;
-- `measure`, `data`: times and timelines, and Fashion-MNIST, for any framework;
+- `measure`, `data`, `hosts`: times and timelines, Fashion-MNIST, and hosts made of this machine;
 - `prepare`: what makes MXNet importable and fast;
 - `face`, `exercise`, `law`, `links`: what all frameworks share of the names that a notebook calls;
 - `mxnet`, `torch`: the faces, which stand in for ``d2l.mxnet`` and ``d2l.torch``;

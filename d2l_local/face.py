@@ -140,6 +140,13 @@ class Face(Protocol):
     ) -> Any:
         """Draw recordings below each other, each with its name; return the figure."""
 
+    Hosts: type
+    """``with d2l.Hosts(4, bandwidth=12.5e6) as hosts:`` makes hosts of this machine, on links."""
+
+    @staticmethod
+    def has_hosts() -> bool:
+        """Whether there can be `Hosts` here; if not, prints why a cell does nothing."""
+
     @staticmethod
     def in_new_process(
         fn: Callable[[], object], seconds: float = 120, **environment: object

@@ -8,6 +8,7 @@ import io
 import re
 
 from d2l_local import arguments, face
+from d2l_local.hosts import Hosts
 from d2l_local.language import counted
 from d2l_local.measure import memory, operation, timing
 from d2l_local.measure.timeline import Timeline
@@ -132,6 +133,8 @@ def samples(d2l) -> None:
 
 
 def bounds(d2l) -> None:
+    here, said = printed(d2l.has_hosts)
+    assert said.startswith("skipped: ") != here and issubclass(d2l.Hosts, Hosts)
     hidden, row = printed(lambda: d2l.law("here", 3.0, first=2.0, second=2.0))
     assert hidden == 0.5
     assert re.fullmatch(r"here +2\.0000 +3\.0000 +4\.0000 +50%", row.splitlines()[1])

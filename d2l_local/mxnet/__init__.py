@@ -29,6 +29,7 @@ _d2l.d2l = sys.modules[__name__]
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import face as _face  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
+from d2l_local.hosts import Hosts, has_hosts  # noqa: E402, F401
 from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = (
     ("d2l_local.arguments", "d2l_local.frameworks", "d2l_local.language"),
     ("d2l_local.machine", "d2l_local.processes"),
-    ("d2l_local.measure", "d2l_local.data"),
+    ("d2l_local.measure", "d2l_local.data", "d2l_local.hosts"),
     ("d2l_local.prepare",),
     ("d2l_local.face", "d2l_local.exercise", "d2l_local.law", "d2l_local.links"),
     ("d2l_local.mxnet", "d2l_local.torch"),
