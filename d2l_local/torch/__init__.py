@@ -99,6 +99,7 @@ from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
 from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
+from d2l_local.torch.ring import Ring  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402

@@ -1,5 +1,6 @@
 """d2l_local.torch: a drop-in for d2l's module, and helpers with the meanings of the MXNet ones."""
 
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -9,6 +10,7 @@ import runpy
 import tempfile
 import threading
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -23,7 +25,7 @@ torch = pytest.importorskip("torch")
 
 from d2l_local import torch as d2l
 from d2l_local.measure.timeline import Timeline
-from d2l_local.torch import recorder
+from d2l_local.torch import recorder, ring
 
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")
@@ -441,3 +443,36 @@ def test_a_second_queue_is_a_stream_or_a_thread():
     assert isinstance(on_cpu, d2l.ThreadStream) and on_cpu.name == "cpu/0 copies"
     if GPUS:
         assert isinstance(d2l.side_stream(torch.device("cuda", 0)), torch.cuda.Stream)
+
+
+# ---- The ring ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_what_the_ring_queues_adds_up(k, monkeypatch):
+    """Without streams, in the order in which it is queued: one order that the streams allow."""
+    stream = types.SimpleNamespace(wait_stream=lambda other: None)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    vectors = [torch.randint(100, (11,)) for _ in range(k)]
+    expected = sum(vectors)
+    ring._ring(vectors, [torch.zeros_like(v) for v in vectors], [stream] * k, [stream] * k)
+    assert all(torch.equal(vector, expected) for vector in vectors)
+
+
+def test_a_ring_takes_vectors_on_different_gpus():
+    for vectors in ([], [torch.zeros(8)], [torch.zeros(8), torch.zeros(8)]):
+        with pytest.raises(ValueError, match="on each of several GPUs"):
+            d2l.Ring(vectors)
+
+
+@pytest.mark.skipif(GPUS < 2, reason="needs two GPUs")
+def test_a_ring_adds_each_time_and_leaves_what_was_there():
+    vectors = [torch.full((1001,), float(i + 1), device=d) for i, d in enumerate(d2l.devices(2))]
+    added = d2l.Ring(vectors)
+    assert [vector[0].item() for vector in vectors] == [1, 2]
+    for total in (3, 6):
+        added()
+        d2l.synchronize()
+        assert all((vector == total).all() for vector in vectors)
+    with pytest.raises(ValueError, match="differ"):
+        d2l.Ring([vectors[0], vectors[1][:7]])
