@@ -14,7 +14,7 @@ from d2l_local.machine.host import num_cores
 HERE = Path(__file__).parent
 MARK = "# --- The functions -"  # Begins the line of worker.py after which they go
 # What worker.py defines.
-RESERVED = ("F", "call_in_group", "ctypes", "dist", "nn", "os", "record", "sys", "torch")
+RESERVED = ("F", "call_in_group", "ctypes", "dist", "nn", "os", "record", "sys", "time", "torch")
 LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 
 
@@ -48,13 +48,14 @@ def torchrun(
 ) -> list:
     """Call ``fn(device, **arguments)`` in processes of one group; return each rank's result.
 
-    ``fn`` and the functions that it ``uses`` travel as source text, with ``os``, ``torch``,
-    ``dist``, ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device`` is a GPU
-    of the process's own if there are enough, and the group's backend NCCL; else it is the CPU, of
-    which each process gets a share of the cores, and the backend is Gloo. What the processes print
-    appears here. Only this host can reach them, which is all of its users: PyTorch asks for no
-    password, so others can crash the job or change what it computes. Nothing that they send is
-    restored as objects, unless ``fn`` gathers or broadcasts objects, which travel by `pickle`.
+    ``fn`` and the functions that it ``uses`` travel as source text, with ``os``, ``time``,
+    ``torch``, ``dist``, ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device``
+    is a GPU of the process's own if there are enough, and the group's backend NCCL; else it is the
+    CPU, of which each process gets a share of the cores, and the backend is Gloo. What the
+    processes print appears here. Only this host can reach them, which is all of its users: PyTorch
+    asks for no password, so others can crash the job or change what it computes. Nothing that they
+    send is restored as objects, unless ``fn`` gathers or broadcasts objects, which travel by
+    `pickle`.
 
     Raises ValueError unless ``num_processes`` is a positive integer, and as `torchrun_script`;
     TimeoutError after ``seconds``, RuntimeError with the last lines if a process fails or ends

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import sys
+import time
 
 if sys.platform == "linux":  # Its session of its own would outlive a launcher that is killed
     ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
