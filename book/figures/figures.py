@@ -603,12 +603,13 @@ def ringsync(d):
     )
 
 
-@figure(780, 500)
+@figure(780, 580)
 def bw_hierarchy(d):
     """Bandwidths inside a machine and between machines.
 
-    The network carries 10 to 100 Gbit/s, that is 1.25 to 12.5 GB/s; a link of PCIe 3.0 x16 16
-    GB/s, four of them 64 GB/s; the six NVLink links of a V100 150 GB/s in each direction.
+    In each direction: a network of 10 Gbit/s carries 1.25 GB/s, one of 400 Gbit/s 50 GB/s; PCIe 3.0
+    x16 15.75 GB/s, PCIe 5.0 x16 63 GB/s; the six NVLinks of a V100 150 GB/s, the 18 of an H100 450
+    GB/s.
     """
     t = d.t
     d.lane(210, 24, 546, 250, t("one machine"))
@@ -623,20 +624,20 @@ def bw_hierarchy(d):
     d.line([(694, 78), (694, 238)], GREEN, width=4)
     d.text(724, 158, "NVLink", SMALL)
     d.box(306, 158, 100, 60, "CPU")
-    d.text(412, 74, t("4 links of\nPCIe 3.0 ×16"), SMALL)
+    d.text(412, 74, "PCIe ×16", SMALL)
 
-    d.text(24, 306, t("bandwidth in each direction, to scale"), anchor="start", bold=True)
+    d.text(24, 306, t("W in each direction, to scale"), anchor="start", bold=True)
     bars = [
-        (t("network, 10–100 Gbit/s"), 12.5, t("1.25–12.5 GB/s"), "copy"),
-        (t("one link of PCIe 3.0 ×16"), 16, "16 GB/s", "copy"),
-        (t("4 links of PCIe 3.0 ×16"), 64, "64 GB/s", "copy"),
-        (t("NVLink of a V100, 6 links"), 150, "150 GB/s", "backward"),
+        (t("network, 10 Gbit/s"), 1.25, "copy"),
+        (t("network, 400 Gbit/s"), 50, "copy"),
+        ("PCIe 3.0 ×16", 15.75, "copy"),
+        ("PCIe 5.0 ×16", 63, "copy"),
+        (t("NVLink 2, 6 links of a V100"), 150, "backward"),
+        (t("NVLink 4, 18 links of an H100"), 450, "backward"),
     ]
-    for i, (name, size, value, kind) in enumerate(bars):
+    for i, (name, size, kind) in enumerate(bars):
         y = 342 + 38 * i
-        d.text(230, y, name, SMALL, anchor="end")
+        d.text(236, y, name, SMALL, anchor="end")
         (line, fill), _, _ = KINDS[kind]
-        d.rect(244, y - 12, size * 2.8, 24, (line, fill), 0)
-        if i == 0:
-            d.rect(244, y - 12, 1.25 * 2.8, 24, (line, line), 0)
-        d.text(252 + size * 2.8, y, value, SMALL, anchor="start")
+        d.rect(248, y - 12, size, 24, (line, fill), 0)
+        d.text(256 + size, y, f"{size:g} GB/s", SMALL, anchor="start")
