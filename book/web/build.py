@@ -225,7 +225,9 @@ def place_links(book: Book, source: str, framework: str, lang: str) -> str:
     def place(found):
         path = book.target(framework, lang, found[2])
         other = path.parent.name
-        if path.suffix != ".ipynb" or path.stem not in book.sections.get(other, {}):
+        if path.suffix != ".ipynb":  # A document, which the site has no page for
+            return f"{found[1]}{book.repository}/blob/main/{path.as_posix()}{found[3]}"
+        if path.stem not in book.sections.get(other, {}):
             return found[0]
         # Sphinx knows the anchors of headings only.
         plain = other == lang and found[3] == ")"
