@@ -56,20 +56,17 @@ def neighbor(s: int, name: str) -> int:
 
 
 def pipeline_schedule(
-    orders: Sequence[Sequence[str]] | Timeline, times: Mapping[str, float] | Timeline
+    orders: Sequence[Sequence[str]], times: Mapping[str, float] | Timeline
 ) -> Timeline:
     """Return when the stages of a pipeline would do their tasks, as a `Timeline`.
 
-    ``orders[s]`` are the tasks of stage ``s`` in its order, or that of a recording: ``F3`` is the
-    forward pass of micro-batch 3, which waits for that of stage ``s - 1``; ``B3`` is its backward
-    pass, which waits for that of stage ``s + 1``. ``times`` has the seconds of each kind of task
+    ``orders[s]`` are the tasks of stage ``s`` in its order: ``F3`` is the forward pass of
+    micro-batch 3, which waits for that of stage ``s - 1``; ``B3`` is its backward pass, which
+    waits for that of stage ``s + 1``. ``times`` has the seconds of each kind of task
     (``{"F": 1, "B": 2}``), or is a recording, whose tasks take as long here. Sending takes no
     time. The lanes are called ``stage 0``, ``stage 1``, …. Raises ValueError for an order that no
     pipeline can keep.
     """
-    if isinstance(orders, Timeline):
-        lanes = orders.lanes.values()
-        orders = [[span.name for span in lane if not span.is_copy] for lane in lanes]
 
     def seconds(s: int, name: str) -> float:
         if isinstance(times, Timeline):

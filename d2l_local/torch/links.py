@@ -17,12 +17,16 @@ class Links(links.Links):
         (links.Links.__doc__ or "")
         + """
     With fewer than ``k`` GPUs all numbers mean the CPU, which is one device to PyTorch. A message
-    between two numbers is a copy also there, and each stage of a `pipeline` gets one core.
+    between two numbers is a copy also there. So that a number stands for one core, operators use
+    one thread from then on, and each stage of a `pipeline` gets a thread.
     """
     )
 
     def _find(self, k):
-        return devices(k) if num_gpus() >= k else [torch.device("cpu")] * number_of_devices(k)
+        if num_gpus() >= number_of_devices(k):
+            return devices(k)
+        torch.set_num_threads(1)
+        return [torch.device("cpu")] * k
 
     def place(self, x, i):
         x = torch.as_tensor(x, dtype=torch.float32).detach()

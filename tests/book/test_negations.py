@@ -71,6 +71,45 @@ NEW_EACH_TIME = (
     "    def tolist(self): return 2 * [self.value]\n"
 )
 
+# Two devices whose links carry what is said, and a comparison that finds a difference.
+LINKS = (
+    "class links:\n"
+    "    counts, difference = {counts}, lambda *_: {difference}\n"
+    "    count = lambda: links.counts.pop(0)\n"
+    "    place = send = split = lambda *_, **__: [0, 0]\n"
+    "k = 2\n"
+)
+# Recordings of a pipeline of two stages with m micro-batches; forward takes a second, backward two.
+STAGES = """
+p, orders = 2, lambda order, m: [order(s, m) for s in range(2)]
+
+def gpipe(s, m):
+    return [f"{kind}{j}" for kind in "FB" for j in range(m)]
+
+def one_f_one_b(s, m):
+    later = [name for j in range(m) for name in (f"B{j}", f"F{j + 2 - s}")]
+    return [name for name in [f"F{j}" for j in range(2 - s)] + later if int(name[1:]) < m]
+
+def tasks(start, m, interleaved=True):
+    kinds = [f"{kind}{j}" for j in range(m) for kind in "FB"]
+    kinds = kinds if interleaved else sorted(kinds, reverse=True, key=lambda name: name[0])
+    ends = [start]
+    for name in kinds:
+        ends.append(ends[-1] + (1 if name[0] == "F" else 2))
+    return list(zip(kinds, ends, ends[1:]))
+
+def late(m, seconds):
+    return d2l.Timeline({"stage 0": tasks(0, m), "stage 1": tasks(seconds, m)})
+
+def in_turns(m):
+    return late(m, 3 * m)
+
+def all_first(m):
+    return d2l.Timeline({f"stage {s}": tasks(3 * s, m, False) for s in range(2)})
+
+"""
+
+
 NEGATIONS = (
     # --- MXNet ---
     Negation(
@@ -306,31 +345,6 @@ NEGATIONS = (
     ),
     Negation(
         "mxnet",
-        "parallel-strategies",
-        "pipeline-look_3",
-        "lane1, lane2, label = 'cpu/0', 'cpu/1', lambda *_: None\n"
-        "turns = d2l.Timeline({'cpu/0': [('dot', 0, 1)], 'cpu/1': [('dot', 1, 2)]})\n"
-        "record = lambda m: (turns, turns)",
-        "the stages of a pipeline take turns",
-    ),
-    Negation(
-        "mxnet",
-        "parallel-strategies",
-        "pipeline-idle_2",
-        "stages, idle_share = [0, 1], lambda share: share\nrecord = lambda m: [2 / (m + 1)] * 2",
-        "the pipeline is idle twice as long as predicted",
-        weak="only more micro-batches against one is asserted, not the share",
-    ),
-    Negation(
-        "mxnet",
-        "parallel-strategies",
-        "sends_1",
-        "weights, k, batch_size, width, num_blocks = [np.ones((8, 8))] * 4, 2, 16, 8, 2\n"
-        "data_bytes, pipeline_bytes, tensor_bytes = 2 * 4 * 512, 4 * 256, 4 * 768",
-        "data parallelism sends twice as much as predicted",
-    ),
-    Negation(
-        "mxnet",
         "hybridize",
         "costs-guess_1",
         "device = mx.cpu()\n" + MILLION,
@@ -467,6 +481,131 @@ NEGATIONS = (
         "data-guess_1",
         "accuracy = lambda n, share: n / (50 if share == 0 else 500)",
         "poor images are worth a tenth each, however poor",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "data-guess_1",
+        LINKS.format(counts="[8192, 16384]", difference=0)
+        + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, [0, 0], [0] * 60, [0] * 60\n"
+        "data_parallel = lambda X, Y, sizes: [[0]]",
+        "for twice as many rows data parallelism sends twice as much",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "data-guess_1",
+        LINKS.format(counts="[8192, 8192]", difference=0.5)
+        + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, [0, 0], [0] * 60, [0] * 60\n"
+        "data_parallel = lambda X, Y, sizes: [[0]]",
+        "the gradients of data parallelism are half of what they should be",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "model_1",
+        LINKS.format(counts="[3840]", difference=0)
+        + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, 0, 0, 0\n"
+        "d2l.gradients = lambda *_: None",
+        "gradients do not cross the border",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "tensor_1",
+        LINKS.format(counts="[61440]", difference=0)
+        + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, 0, 0, 0\n"
+        "d2l.gradients = lambda *_: None",
+        "each layer takes all-reduces of its own",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "block-guess_1",
+        LINKS.format(counts="[6 * 4 * 2 * 48 * 32]", difference=0)
+        + "array, d2l.gradients = lambda *_: 0, lambda *_: None",
+        "each weight takes an all-reduce",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "ring-how_2",
+        LINKS.format(counts="[2 * 4 * 2 * 48 * 32]", difference=0.1)
+        + "tokens, d, array, d2l.gradients = 48, 32, lambda *_: 0, lambda *_: None",
+        "the pieces of the softmax do not make the whole",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "ring-how_2",
+        LINKS.format(counts="[2 * 2 * 4 * 2 * 48 * 32]", difference=0)
+        + "tokens, d, array, d2l.gradients = 48, 32, lambda *_: 0, lambda *_: None",
+        "the ring sends twice as much as predicted",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "experts-how_2",
+        LINKS.format(counts="[4 * 48 * 32 * 4]", difference=0)
+        + "tokens, d, experts, right, xs = 48, 32, [], 0, range(2)\n"
+        "route, d2l.gradients = lambda piece: np.arange(24) % 2, lambda *_: None",
+        "all tokens travel, also those whose expert is here",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "schedule-guess_1",
+        STAGES + "record = lambda order, m: in_turns(m)",
+        "the stages of a pipeline take turns",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "kept_1",
+        STAGES + "recorded = {'GPipe': all_first(4), '1F1B': all_first(4)}",
+        "queued as 1F1B, the tasks are executed as GPipe",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "kept-lesson_1",
+        STAGES + "record = lambda order, m: late(m, 6)",
+        "the bubble is twice as large as the formula says",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "kept-lesson_1",
+        STAGES + "record = lambda order, m: in_turns(m)",
+        "more micro-batches do not shrink the bubble",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "unequal-guess_1",
+        LINKS.format(counts="[]", difference=0) + "import types\n"
+        "b, width, stages, array, links.join = 256, 16, [0, 0], lambda *_: 0, lambda _: [[0]]\n"
+        "d2l.compare = lambda jobs, **_: {\n"
+        "    job: types.SimpleNamespace(samples=[1.0]) for job in jobs}",
+        "the device that works four times over is as fast as the other",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "unequal-guess_1",
+        LINKS.format(counts="[]", difference=0) + "import types\n"
+        "b, width, stages, array, links.join = 256, 16, [0, 0], lambda *_: 0, lambda _: [[0]]\n"
+        "turns = [1.0, 4.0, 1.0, 1.4]\n"
+        "d2l.compare = lambda jobs, **_: {\n"
+        "    job: types.SimpleNamespace(samples=[turns.pop(0)]) for job in jobs}",
+        "shared out by throughput, one device takes 1.4 times as long as the other",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "law_1",
+        STAGES + "run = in_turns(8)",
+        "nothing of the pipeline is hidden",
     ),
     # --- PyTorch ---
     Negation(
@@ -829,6 +968,22 @@ NEGATIONS = (
         "data-guess_1",
         "accuracy = lambda n, share: n / (50 if share == 0 else 500)",
         "poor images are worth a tenth each, however poor",
+    ),
+    Negation(
+        "pytorch",
+        "parallel-strategies",
+        "library-run_1",
+        "library_pipeline = library_tensor = None\n"
+        "d2l.torchrun = lambda *_, **__: [[[0, True], [4, True]]] * 2",
+        "tensor parallelism takes an all-reduce more",
+    ),
+    Negation(
+        "pytorch",
+        "parallel-strategies",
+        "library-run_1",
+        "library_pipeline = library_tensor = None\n"
+        "d2l.torchrun = lambda *_, **__: [[[0, False], [3, True]], [[0, True], [3, True]]]",
+        "the pipeline computes other gradients",
     ),
 )
 
