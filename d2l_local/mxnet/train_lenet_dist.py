@@ -11,6 +11,8 @@ import argparse
 import faulthandler
 import os
 
+from d2l_local.language import say
+
 import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
@@ -76,7 +78,8 @@ def train(kv, train_iter, num_epochs, lr, devices, dtype="float32", after_step=l
             total += sum(each.asscalar() for each in losses) * len(X)
             rows += len(y_mine)
             after_step()
-        print(f"worker {kv.rank} of {kv.num_workers}, epoch {epoch + 1}: loss {total / rows:.3f}")
+        line = "worker {rank} of {workers}, epoch {epoch}: loss {loss:.3f}"
+        say(line, rank=kv.rank, workers=kv.num_workers, epoch=epoch + 1, loss=total / rows)
     return net
 
 

@@ -105,3 +105,13 @@ def test_the_memory_that_is_warned_of_is_what_was_measured():
     most_of = {"mxnet": max(*columns[0], *columns[1]), "pytorch": max(*columns[2], *columns[3])}
     for name, most in most_of.items():
         assert most <= float(frameworks.load()[name].memory) <= most + 0.1, name
+
+
+def test_the_section_quotes_the_training_as_it_is():
+    text = (ROOT / "chapters/text/parameterserver.md").read_text("utf-8")
+    program = (ROOT / "d2l_local/mxnet/train_lenet_dist.py").read_text("utf-8")
+    quotes = re.findall(r"^```python\n(kv\..*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [line.strip() for line in quotes[0].splitlines() if line.strip() != "..."]
+    assert len(quotes) == 2 and quotes[0] == quotes[1] and len(lines) > 8
+    found = [program.index(line) for line in lines[:3]]  # In this order, and no line twice
+    assert found == sorted(found) and all(line in program for line in lines)
