@@ -93,7 +93,7 @@ run: $(READY)  ## Execute every notebook in every language; copies go to build/
 
 # Each process loads a framework, so no more than a few. None of these tests compares two clocks:
 # what is timed is processor time, or the overlap of recorded spans.
-PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
+PARALLEL := --numprocesses 4 --dist worksteal
 
 test-unit: $(READY)  ## Test the parts of the package: a minute on two cores
 	$(PY) -m pytest --quiet $(PARALLEL) tests/unit

@@ -422,14 +422,14 @@ def dot() -> list[Row]:
             f"stock {shown(stock, 'both / slower')}",
             shown(ours, "both / slower"),
             ours["both / slower"],
-            at_most=1.15,
+            at_most=1.05,
         ),
         Row(
             "two CPU devices, overlap of the lanes",
             f"stock {shown(stock, 'overlap')}",
             shown(ours, "overlap"),
             ours["overlap"],
-            at_least=0.85,
+            at_least=0.9,
         ),
         *dot_on_one_core(),
     ]
@@ -475,7 +475,7 @@ def copy() -> list[Row]:
             f"in turns {(ours['compute'] + ours['copy']) / longer:.2f}",
             f"{ours['together']:.3f} s",
             ours["together"] / longer,
-            at_most=1.15,
+            at_most=1.1,
         )
     ]
 
@@ -516,7 +516,7 @@ def hybridize() -> list[Row]:
             f"imperative {us['imperative']:.0f} us",
             f"{us['hybridized']:.0f} us",
             us["imperative"] / us["hybridized"],
-            at_least=3,
+            at_least=4,
         )
     ]
 
@@ -538,14 +538,14 @@ def multiple_gpus() -> list[Row]:
             f"one {alone:.0f} images/s",
             f"{by_hand:.0f} images/s",
             by_hand / alone,
-            at_least=1.5,
+            at_least=1.8,
         ),
         Row(
             "LeNet on two devices, by hand / Trainer",
             f"Trainer {by_trainer:.0f} images/s",
             f"{by_hand:.0f} images/s",
             by_hand / by_trainer,
-            at_least=0.95,
+            at_least=0.97,
         ),
     ]
 

@@ -76,6 +76,7 @@ def renew(
     if ready and kernel:
         # As deep as the notebooks, so that links to files hold, but free to be written to.
         folder = section.chapter.root / "build" / framework / lang
+        ready = with_others(notebook, ready)
         renew_cells(notebook, ready, folder, section.chapter.root)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
@@ -105,6 +106,21 @@ def renewable(notebook: NotebookNode, force: bool = False) -> list[NotebookNode]
         )
         and (gpus_needed(cell) <= here or not provenance.run_of(notebook, cell))
     ]
+
+
+def with_others(notebook: NotebookNode, ready: list[NotebookNode]) -> list[NotebookNode]:
+    """Return these cells and all that this machine can execute as well as the one that did.
+
+    The notebook is executed as a whole, and what a page prints and draws should be of one run: a
+    picture beside the numbers of another one may contradict them.
+    """
+    here = num_gpus(provenance.facts())
+
+    def as_well(cell: NotebookNode) -> bool:
+        run = provenance.run_of(notebook, cell)
+        return run is not None and max(num_gpus(run["machine"]), gpus_needed(cell)) <= here
+
+    return [cell for cell in code_cells(notebook) if cell in ready or as_well(cell)]
 
 
 def renew_cells(

@@ -16,6 +16,7 @@ Charts = list[tuple["Axes", Lanes, Lanes]]  # What is recorded, and outlines dra
 # Blue and orange of Okabe and Ito's palette: distinct also to color-blind readers. Copies are
 # hatched too, for print in gray.
 COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
+ISSUE_STYLE = {"facecolor": "#CC79A7", "label": "issue"}  # What Python does before a device can
 BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
 COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
 

@@ -15,7 +15,14 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from d2l_local.measure.drawn import BAR_STYLE, COMPUTE_STYLE, COPY_STYLE, Drawn, draw_outlines
+from d2l_local.measure.drawn import (
+    BAR_STYLE,
+    COMPUTE_STYLE,
+    COPY_STYLE,
+    ISSUE_STYLE,
+    Drawn,
+    draw_outlines,
+)  # fmt: skip
 from d2l_local.measure.fonts import label
 from d2l_local.measure.spans import Span, common_seconds, in_order, merge
 
@@ -167,7 +174,7 @@ class Timeline:
         return sum(span.end - span.start for span in spans) / len(spans)
 
     def plot(self, ax=None, predicted=None):
-        """Draw a Gantt chart with a lane a device on ``ax`` (default: a new figure); return it.
+        """Draw a Gantt chart with a lane per device on ``ax`` (default: a new figure); return it.
 
         The spans of a ``predicted`` Timeline (`d2l_local.measure.schedule`) are drawn over it as
         outlines with their names. KeyError if it has a lane that was not recorded.
@@ -183,8 +190,9 @@ class Timeline:
         if ax is None:
             height = 0.9 + 0.4 * max(1, len(self.lanes))
             _, ax = plt.subplots(figsize=(7, height), layout="constrained")
-        for row, spans in enumerate(self.lanes.values()):
-            for copies, style in ((False, COMPUTE_STYLE), (True, COPY_STYLE)):
+        for row, (lane, spans) in enumerate(self.lanes.items()):
+            work = ISSUE_STYLE if lane == "Python" else COMPUTE_STYLE
+            for copies, style in ((False, work), (True, COPY_STYLE)):
                 chosen = [span for span in spans if span.is_copy == copies]
                 if chosen:
                     bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in chosen]

@@ -16,9 +16,8 @@ from negation import Negation, notices
 # Gives both products of the index another time than one second each.
 BOTH = (
     "import types\n"
-    "d2l.compare = lambda functions: {{\n"
-    "    name: types.SimpleNamespace(median=t, samples=5 * [t])\n"
-    "    for name, t in zip(functions, (1, 1, {both}))\n"
+    "d2l.compare = lambda functions, *_: {{\n"
+    "    name: types.SimpleNamespace(minimum=t) for name, t in zip(functions, (1, 1, {both}))\n"
     "}}\n"
     "devices = d2l.devices(2)"
 )
@@ -944,9 +943,11 @@ NEGATIONS = (
         "auto-parallelism",
         "law_1",
         "import types\n"
-        "beside, num_ops, both, alone = None, 1, 1.0, {'t_c 1': 1.0, 't_c 2': 1.0}\n"
+        "a, streams, beside, num_ops, both = None, [], None, 1, 1.0\n"
+        "alone = {'t_c 1': 1.0, 't_c 2': 1.0}\n"
         "times = [types.SimpleNamespace(minimum=t) for t in (1.0, 0.4, 1.4, 0.4)]\n"
-        "d2l.compare = lambda jobs, **_: dict(zip(jobs, times))",
+        "d2l.compare = lambda jobs, **_: dict(zip(jobs, times))\n"
+        "d2l.together = lambda *_, **__: ({'t_c 1': 1.0, 't_c 2': 1.0}, 1.0)",
         "products and copies together are done before the products alone",
     ),
     Negation(
@@ -1075,11 +1076,9 @@ NEGATIONS = (
         "pytorch",
         "hybridize",
         "law-torch_1",
-        ALIKE + "device, on_gpu, lane, chain = 'cpu', False, 'cpu/0', torch.relu\n"
+        "device, on_gpu, lane, chain = 'cpu', False, 'cpu/0', torch.relu\n"
         "spans = [('aten::relu', i, i + 1) for i in range(15)]\n"
-        "timelines = [1e-6, 2e-6]\n"
-        "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': spans})\n"
-        "d2l.law = lambda *_, **__: 0.0",
+        "d2l.Timeline = recorded(Python=[('issue', 0, 15)], cpu_0=spans)",
         "a CPU computes without a gap in which Python issues",
     ),
     Negation(
