@@ -733,7 +733,7 @@ NEGATIONS = (
         "mxnet",
         "parameterserver",
         "law-mxnet_1",
-        "d2l.together = lambda *_: ({'t_x 1': 1.0, 't_x 2': 1.0}, 1.0)\n"
+        "d2l.together = lambda *_, **__: ({'t_x 1': 1.0, 't_x 2': 1.0}, 1.0)\n"
         "nd.ones = lambda *_, **__: nd.zeros(1)\n"
         "d2l.Timeline = recorded(cpu_0=[('Copy', 0, 1)], cpu_1=[('Copy', 0, 1)])",
         "one owner sends from two devices",
@@ -743,7 +743,7 @@ NEGATIONS = (
         "parameterserver",
         "law-mxnet_2",
         "x = y = [nd.zeros(1, ctx=mx.cpu(i)) for i in range(3)]\n"
-        "d2l.together = lambda *_: ({'t_x 1': 1.0, 't_x 2': 1.0}, 2.0)\n"
+        "d2l.together = lambda *_, **__: ({'t_x 1': 1.0, 't_x 2': 1.0}, 2.0)\n"
         "d2l.Timeline = recorded(cpu_0=[('Copy', 0, 1)], cpu_1=[('Copy', 1, 2)])",
         "two sources send in turns",
     ),
