@@ -29,7 +29,7 @@ def grown(tmp_path_factory):
     """Return the tree with a third framework and a third language, and what was built of them."""
     root = tmp_path_factory.mktemp("grown") / "tree"
     ignored = shutil.ignore_patterns(".*", "node_modules", "__pycache__")
-    for folder in ("book", "chapters", "d2l_local", "img", "requirements"):
+    for folder in ("book", "chapters", "d2l_local", "docs", "img", "requirements"):
         shutil.copytree(ROOT / folder, root / folder, ignore=ignored)
     for file in (*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "LICENSE"):
         shutil.copy(file, root)

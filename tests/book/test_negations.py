@@ -1008,7 +1008,7 @@ NEGATIONS = (
         "hybridize",
         "fusion-guess_1",
         "chain = fused = lambda x: x\n"
-        "X, on_gpu, backend = None, False, 'inductor'\n"
+        "X, on_gpu, backend, device = None, False, 'inductor', torch.device('cpu')\n"
         "spans = [('aten::add', i, i + 1) for i in range(15)]\n"
         "d2l.Timeline.of = lambda fn: d2l.Timeline({'cpu/0': spans})",
         "the compiled chain still runs every operator",
@@ -1078,7 +1078,7 @@ NEGATIONS = (
         "law-torch_1",
         "device, on_gpu, lane, chain = 'cpu', False, 'cpu/0', torch.relu\n"
         "spans = [('aten::relu', i, i + 1) for i in range(15)]\n"
-        "d2l.Timeline = recorded(Python=[('issue', 0, 15)], cpu_0=spans)",
+        "d2l.Timeline = recorded(Python=[('issue', 0, 16)], cpu_0=spans)",
         "a CPU computes without a gap in which Python issues",
     ),
     Negation(

@@ -6,6 +6,7 @@ import time
 
 from d2l_local import face
 from d2l_local.arguments import index_of_device, number_of_devices
+from d2l_local.hosts import Hosts, has_hosts  # noqa: F401
 from d2l_local.law import law  # noqa: F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
