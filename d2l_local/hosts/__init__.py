@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from d2l_local import processes
-from d2l_local.arguments import positive_integer
+from d2l_local.arguments import positive_integer, positive_number
 from d2l_local.language import say
 
 Steps = Sequence[Sequence[tuple[int, int, float]]]
@@ -43,9 +43,8 @@ class Hosts:
 
     def __init__(self, k: int, bandwidth: float, latency: float = 0.0):
         self.k = positive_integer("k", k)
-        if not (bandwidth > 0 and latency >= 0):
-            raise ValueError(f"a link has no {bandwidth} bytes per second and {latency} seconds")
-        self.bandwidth, self.latency = bandwidth, latency
+        self.bandwidth = positive_number("bandwidth", bandwidth)
+        self.latency = positive_number("latency", latency) if latency else 0.0
         self.addresses = [f"10.0.0.{i + 1}" for i in range(k)]
         self._guarded = processes.Guarded()
         self._namespaces: list[subprocess.Popen] = []  # The switch's, then each host's

@@ -1,4 +1,4 @@
-"""What `d2l_local.machine.hosts.Hosts.seconds` runs on each host: it sends and receives as told.
+"""What `d2l_local.hosts.Hosts.seconds` runs on each host: it sends and receives as told.
 
     python player.py NUMBER ADDRESS...
 

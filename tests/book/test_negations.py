@@ -43,6 +43,15 @@ PLANS = (
     "def owner(k): return k\ndef spread(k): return k\ndef ring(k): return k\n"
     "def tree(k): return k\nn, W, Gbit = 1, 1, 1\nt_x = lambda plan, n, W, latency=0: plan\n"
 )
+ALIKE_HOSTS = (  # Every exchange takes as long
+    PLANS + "def owner(k): return 4 * k\n"
+    "class Hosts:\n"
+    "    def __init__(self, *_, **__): pass\n"
+    "    def __enter__(self): return self\n"
+    "    def __exit__(self, *_): pass\n"
+    "    def seconds(self, plan, n): return 4.0\n"
+    "d2l.has_hosts, d2l.Hosts = lambda: True, Hosts"
+)
 STORE = (
     "class Store:\n"
     "    def __getattr__(self, name): return lambda *_, **__: None\n"
@@ -686,13 +695,7 @@ NEGATIONS = (
         "mxnet",
         "parameterserver",
         "hosts-guess_1",
-        PLANS + "def owner(k): return 4 * k\n"
-        "class Hosts:\n"
-        "    def __init__(self, *_, **__): pass\n"
-        "    def __enter__(self): return self\n"
-        "    def __exit__(self, *_): pass\n"
-        "    def seconds(self, plan, n): return 4.0\n"
-        "d2l.has_hosts, d2l.Hosts = lambda: True, Hosts",
+        ALIKE_HOSTS,
         "an owner takes as long as a ring",
     ),
     Negation("mxnet", "parameterserver", "kvstore_1", STORE, "what is pulled is not the sum"),
@@ -1165,13 +1168,7 @@ NEGATIONS = (
         "pytorch",
         "parameterserver",
         "hosts-guess_1",
-        PLANS + "def owner(k): return 4 * k\n"
-        "class Hosts:\n"
-        "    def __init__(self, *_, **__): pass\n"
-        "    def __enter__(self): return self\n"
-        "    def __exit__(self, *_): pass\n"
-        "    def seconds(self, plan, n): return 4.0\n"
-        "d2l.has_hosts, d2l.Hosts = lambda: True, Hosts",
+        ALIKE_HOSTS,
         "an owner takes as long as a ring",
     ),
     Negation(
