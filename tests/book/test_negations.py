@@ -586,7 +586,7 @@ NEGATIONS = (
         "mxnet",
         "parallel-strategies",
         "schedule-guess_1",
-        STAGES + "record = lambda order, m: in_turns(m)",
+        STAGES + "fastest = lambda order, m: in_turns(m)",
         "the stages of a pipeline take turns",
     ),
     Negation(
