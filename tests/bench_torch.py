@@ -228,7 +228,7 @@ def lenet_ddp(device, batch):
 
 def lenets() -> list[Row]:
     rows = []
-    for batch, bound in ((4096, 1.6), (256, 1.0)):
+    for batch, bound in ((4096, 1.85), (256, 1.1)):
         t = {
             (n, name): lenet_seconds(n, batch, step, graph)
             for n in (1, 2)

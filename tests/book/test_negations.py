@@ -141,6 +141,81 @@ def all_first(m):
 """
 
 
+# For training on several devices: times for numbers of devices and images, and steps of two.
+MODEL = (
+    "bs, on_gpu, per_image, N_t_q = [1, 4, 16, 64, 256], False, 1e-4, 1e-3\n"
+    "from types import SimpleNamespace\n"
+    "crowding = SimpleNamespace(share=0)\n"
+    "def model(k, b): return max(k * N_t_q, per_image * b)\n"
+    "T = {{(k, b): {time} for k in (1, 2) for b in bs}}\n"
+)
+LAW = (
+    MODEL + "params, devices, lanes = [], ['d0', 'd1'], ['cpu/0', 'cpu/1']\n"
+    "steps, allreduce = {{(2, 256): lambda: None}}, lambda data: None\n"
+    "FlatParams = lambda *_: SimpleNamespace(grad=None)\n"
+    "d2l.Timeline = recorded(cpu_0=[('a', 0, 2)], cpu_1=[('a', {begin}, {begin} + 2)])\n"
+)
+SMALL = (
+    "from types import SimpleNamespace as Time\n"
+    "small, on = 4, lambda *_: None\n"
+    "def compare(steps, *_, wait=True): return {{k: Time(minimum={time}) for k in steps}}\n"
+    "d2l.compare = compare\n"
+)
+CURES = (
+    "from types import SimpleNamespace as Time\n"
+    "names = ['as it was', 'no wait', 'one buffer', 'twice the images', 'one launch']\n"
+    "cures, on_gpu = dict.fromkeys(names), True\n"
+    "spent = {{'as it was': 4, 'no wait': 4, 'one buffer': {one}, 'twice the images': {twice},\n"
+    "          'one launch': {launch}}}\n"
+    "d2l.compare = lambda *_, **__: {{n: Time(minimum=float(spent[n])) for n in names}}\n"
+)
+
+FUSED_MX = (
+    "X, y, params, two = [0], [0], [nd.zeros(4)], [[nd.zeros(4)]]\n"
+    "devices = [mx.cpu(0), mx.cpu(1)]\n"
+    "compute_gradients = allreduce = lambda *_: None\n"
+    "class FlatParams(list):\n"
+    "    def __init__(self, params, device):\n"
+    "        self.data = params[0].copyto(device)\n"
+    "        self.grad = {grad} + nd.zeros_like(self.data)\n"
+    "        super().__init__([self.data])\n"
+)
+FUSED_TORCH = (
+    "X, y, rows = torch.zeros(2), torch.zeros(2), [1, 1]\n"
+    "exact, two = [torch.zeros(4)], [[torch.zeros(4)]]\n"
+    "devices = [torch.device('cpu')] * 2\n"
+    "allreduce = lambda *_: None\n"
+    "class FlatParams(list):\n"
+    "    made = 0\n"
+    "    def __init__(self, params, device, n=0):\n"
+    "        self.data, FlatParams.made = params[0].clone(), FlatParams.made + 1\n"
+    "        self.grad = {grad} + torch.zeros(4)\n"
+    "        super().__init__([self.data])\n"
+    "    def gradient(self, X, y): pass\n"
+    "Graphed = FlatParams\n"
+)
+REPLICAS_MX = (
+    "params = [nd.zeros(10)]\n"
+    "devices = [mx.cpu(0), mx.cpu(1)]\n"
+    "def get_params(params, device):\n"
+    "    copies = [p.copyto(device) for p in params]\n"
+    "    [p.attach_grad() for p in copies]\n"
+    "    return copies\n"
+    "def train_batch(X, y, replicas, devices, lr):\n"
+    "    for i, [p] in enumerate(replicas):\n"
+    "        p.grad[:] = {grad}\n"
+    "        p[:] -= {update}\n"
+)
+REPLICAS_TORCH = (
+    "params = [torch.zeros(10)]\n"
+    "devices = [torch.device('cpu')] * 2\n"
+    "def get_params(params, device): return [p.clone().requires_grad_() for p in params]\n"
+    "def train_batch(X, y, replicas, devices, lr):\n"
+    "    for i, [p] in enumerate(replicas):\n"
+    "        p.grad = {grad} + torch.zeros(10).double()\n"
+    "        p.data -= {update}\n"
+)
+
 NEGATIONS = (
     # --- MXNet ---
     Negation(
@@ -344,35 +419,6 @@ NEGATIONS = (
         "gram, ys, both, alone = None, [], 1.0, {'t_c 1': 1.0, 't_c 2': 1.0}\n"
         "d2l.together = lambda jobs, **_: ({'t_c': 1.0, 't_x': 0.4}, 0.4)",
         "products and copies together are done before the products alone",
-    ),
-    Negation(
-        "mxnet",
-        "multiple-gpus",
-        "front-end-mxnet_2",
-        "devices, params, small = [mx.cpu(0), mx.cpu(1)], [], 2\n"
-        "get_params = train_batch = lambda *_, **__: []\n"
-        "best = lambda step: (1e-3, 1e-3)",
-        "queuing for two devices takes no longer than for one",
-    ),
-    Negation(
-        "mxnet",
-        "multiple-gpus",
-        "model-fit_1",
-        "bs = [16, 64, 256]\nseconds = {(k, b): 1e-6 * (k * b) ** 2 for k in (1, 2) for b in bs}",
-        "the time of a step is no sum of a part per device and a part per image",
-        weak="only the sign of beta counts where the model fits badly",
-    ),
-    Negation(
-        "mxnet",
-        "multiple-gpus",
-        "solution-1_1",
-        "import math\n"
-        "devices, small_params, params = [mx.cpu()], [], []\n"
-        "FlatParams = lambda start, device: start\n"
-        "lenet = train_fused = lambda *_, **__: None\n"
-        "loss = lambda *_: mx.nd.array([1.5])\n"
-        "d2l.load_data_fashion_mnist = lambda *_, **__: ([2 * [mx.nd.ones(1)]], [])",
-        "the network learns from small parameters as from Xavier's",
     ),
     Negation(
         "mxnet",
@@ -750,6 +796,132 @@ NEGATIONS = (
         "d2l.Timeline = recorded(cpu_0=[('Copy', 0, 1)], cpu_1=[('Copy', 1, 2)])",
         "two sources send in turns",
     ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "right_1",
+        REPLICAS_MX.format(grad="1 / len(replicas)", update=1),
+        "two devices find half of the gradient that one finds",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "right_1",
+        REPLICAS_MX.format(grad=1, update="i"),
+        "the replicas drift apart",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "rows-guess_1",
+        "X, y, params = None, None, [nd.zeros(10)]\n"
+        "devices = [mx.cpu(0), mx.cpu(1)]\n"
+        "class Param:\n"
+        "    grad = None\n"
+        "get_params = lambda *_: [Param()]\n"
+        "def compute_gradients(X, y, replicas, devices):\n"
+        "    for n, [p] in zip((3, 4), replicas): p.grad = n * nd.ones(10)\n",
+        "the mean of means is the mean",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "train-guess_1",
+        "train = lambda k: ([[mx.nd.ones(1)]] * k, 0.9 / k, 1.0)",
+        "two devices learn less than one",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "train-guess_1",
+        "train = lambda k: ([[mx.nd.ones(1)], [mx.nd.zeros(1)]][:k], 0.8, 1.0)",
+        "the replicas drift apart",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "calls-guess_1",
+        SMALL.format(time="1e-3 / k"),
+        "dividing a small batch halves the time of a step",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "calls-guess_1",
+        SMALL.format(time="1e-3 * (k if wait else 1)"),
+        "issuing for two devices takes no longer than for one",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "calls-look_1",
+        "steps, lanes = {2: lambda: None}, ['cpu/0', 'cpu/1']\n"
+        "d2l.Timeline = recorded(cpu_0=[('a', 0, 9)], cpu_1=[('a', 0, 9)])\n",
+        "the devices never wait for Python",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "fused_1",
+        FUSED_MX.format(grad="device.device_id"),
+        "the replicas of one buffer drift apart",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "fused_1",
+        FUSED_MX.format(grad=1),
+        "one buffer changes the update",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "cures-guess_1",
+        CURES.format(one=4, twice=4, launch=1),
+        "one buffer gains nothing",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "cures-guess_1",
+        CURES.format(one=2, twice=8, launch=1),
+        "twice the images take twice as long",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "model-test_1",
+        MODEL.format(time="k * max(N_t_q, per_image * b)"),
+        "two devices take turns",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "model-test_1",
+        MODEL.format(time="max(N_t_q, per_image * b)"),
+        "Python issues for two devices as fast as for one",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "model-test_1",
+        MODEL.format(time="k * model(k, b)"),
+        "two devices take twice as long as predicted",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "law_1",
+        LAW.format(time="model(k, b)", begin=2),
+        "the devices take turns",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "law_1",
+        LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
+        "a step takes longer than all of its parts",
+    ),
     # --- PyTorch ---
     Negation(
         "pytorch",
@@ -952,36 +1124,6 @@ NEGATIONS = (
         "d2l.compare = lambda jobs, **_: dict(zip(jobs, times))\n"
         "d2l.together = lambda *_, **__: ({'t_c 1': 1.0, 't_c 2': 1.0}, 1.0)",
         "products and copies together are done before the products alone",
-    ),
-    Negation(
-        "pytorch",
-        "multiple-gpus",
-        "front-end-pytorch_3",
-        "import types\n"
-        "devices, small, on, step_time = [0, 1], 2, lambda *_: None, lambda *_, **__: 1e-3\n"
-        "record = lambda step: types.SimpleNamespace(lanes={'cpu/0': [0] * 10})",
-        "two devices take as many calls as one",
-    ),
-    Negation(
-        "pytorch",
-        "multiple-gpus",
-        "bound_2",
-        "on_gpu, ks, bs = False, (1, 2), (16, 64, 256)\n"
-        "seconds = {(k, b): 1e-6 * (k * b) ** 2 for k in ks for b in bs}",
-        "the time of a step is no sum of a part per device and a part per image",
-        weak="only the sign of beta is asserted",
-    ),
-    Negation(
-        "pytorch",
-        "multiple-gpus",
-        "solution-1_1",
-        "import math\n"
-        "devices, small_params, params = ['cpu'], [], []\n"
-        "FlatParams = lambda start, device: start\n"
-        "lenet = train_fused = lambda *_, **__: None\n"
-        "loss = lambda *_: torch.tensor(2.3)\n"
-        "d2l.load_data_fashion_mnist = lambda *_, **__: ([2 * [torch.ones(1)]], [])",
-        "the network learns from neither start",
     ),
     Negation(
         "pytorch",
@@ -1209,6 +1351,117 @@ NEGATIONS = (
         "law-pytorch_1",
         "mlp = None\nd2l.torchrun = lambda *_, **__: [({'t_c': 1.0, 't_x': 1.0}, 1.0), 0]",
         "the exchange hides behind the computation",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "right-pytorch_1",
+        REPLICAS_TORCH.format(grad="1 / len(replicas)", update=1),
+        "two devices find half of the gradient that one finds",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "right-pytorch_1",
+        REPLICAS_TORCH.format(grad=1, update="i"),
+        "the replicas drift apart",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "rows-guess_1",
+        "X, y, exact = None, None, [torch.zeros(10)]\n"
+        "devices = [torch.device('cpu')] * 2\n"
+        "class Param:\n"
+        "    grad = None\n"
+        "get_params = lambda *_: [Param()]\n"
+        "def compute_gradients(X, y, replicas, devices):\n"
+        "    for n, [p] in zip((4, 3), replicas): p.grad = n * torch.ones(10)\n",
+        "the mean of means is the mean",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "train-guess_1",
+        "train = lambda k: ([[torch.ones(1)]] * k, 0.9 / k, 1.0)",
+        "two devices learn less than one",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "train-guess_1",
+        "train = lambda k: ([[torch.ones(1)], [torch.zeros(1)]][:k], 0.8, 1.0)",
+        "the replicas drift apart",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "calls-guess_1",
+        SMALL.format(time="1e-3 / k"),
+        "dividing a small batch halves the time of a step",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "fused-pytorch_1",
+        FUSED_TORCH.format(grad="FlatParams.made"),
+        "the replicas of one buffer drift apart",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "fused-pytorch_1",
+        FUSED_TORCH.format(grad=1),
+        "one buffer changes the update",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "cures-guess-pytorch_1",
+        CURES.format(one=2, twice=4, launch=4),
+        "one launch gains nothing",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "cures-guess-pytorch_1",
+        CURES.format(one=2, twice=8, launch=1),
+        "twice the images take twice as long",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "model-test_1",
+        MODEL.format(time="k * max(N_t_q, per_image * b)"),
+        "two devices take turns",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "model-test_1",
+        MODEL.format(time="max(N_t_q, per_image * b)"),
+        "Python issues for two devices as fast as for one",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "model-test_1",
+        MODEL.format(time="k * model(k, b)"),
+        "two devices take twice as long as predicted",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "law_1",
+        LAW.format(time="model(k, b)", begin=2),
+        "the devices take turns",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "law_1",
+        LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
+        "a step takes longer than all of its parts",
     ),
 )
 
