@@ -6,6 +6,7 @@ section in English and Japanese, a language that no other section has.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -27,7 +28,18 @@ pytestmark = pytest.mark.timeout(300)
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory):
     """Return the tree with a third framework and a third language, and what was built of them."""
-    root = tmp_path_factory.mktemp("grown") / "tree"
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # One tree for all processes: it takes some time to make
+    with open(folder / "grown.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "grown").exists():
+            grow(folder / "growing")
+            (folder / "growing").rename(folder / "grown")
+    return folder / "grown"
+
+
+def grow(root):
     ignored = shutil.ignore_patterns(".*", "node_modules", "__pycache__")
     for folder in ("book", "chapters", "d2l_local", "docs", "img", "requirements"):
         shutil.copytree(ROOT / folder, root / folder, ignore=ignored)
@@ -43,7 +55,6 @@ def grown(tmp_path_factory):
     (root / "d2l_local/languages/ja.json").write_text(table, encoding="utf-8")
     run(root, "-m", "book.builder", "stamp")
     run(root, "-m", "book.builder", "build", "--section", "tiny")
-    return root
 
 
 def run(root, *arguments, python=sys.executable):
