@@ -280,6 +280,7 @@ class Chapter:
 
     def __init__(self, root: Path):
         self.root = root
+        self._read: dict[Path, tuple[str, Section]] = {}  # Reading takes half a second each
         file = root / "chapters/text/glossary.yml"
         self.glossary = yaml.safe_load(file.read_text("utf-8"))
         self.languages = self.glossary["languages"]
@@ -306,16 +307,23 @@ class Chapter:
         unknown = set(names or ()) - {text.stem for text in texts}
         if unknown:
             raise BuildError(f"no text for {', '.join(sorted(unknown))} in chapters/text")
-        return [self.parse(text) for text in texts if not names or text.stem in names]
+        return [self.section(text) for text in texts if not names or text.stem in names]
+
+    def section(self, path: Path) -> Section:
+        """Read a text, unless it is the one that was read last time."""
+        text = path.read_text("utf-8")
+        if self._read.get(path, ("",))[0] != text:
+            self._read[path] = text, self.parse(path, text)
+        return self._read[path][1]
 
     def notebook(self, framework: str, lang: str, name: str) -> Path:
         return self.root / "chapters" / framework / lang / f"{name}.ipynb"
 
-    def parse(self, path: Path) -> Section:
-        """Read a text, and say where it breaks the format."""
+    def parse(self, path: Path, text: str) -> Section:
+        """Take a text apart, and say where it breaks the format."""
         where = path.relative_to(self.root)
         try:
-            parsed = myst_to_notebook(path.read_text("utf-8"), add_source_map=True)
+            parsed = myst_to_notebook(text, add_source_map=True)
         except (MystMetadataParsingError, nbformat.ValidationError) as error:
             what = " ".join(str(error).split()[:40])
             raise BuildError(f"{where}: {what}") from None
