@@ -240,8 +240,9 @@ def two(framework, lang, frameworks=FRAMEWORKS):
     )
 
 
-def guess(framework, words):
+def guess(framework, lang):
     """Return the cells of a section with every kind of block."""
+    words = WORDS[lang]
     measured = printed(f"measured with {framework}")
     both = ("source", "outputs")
     return placed(
@@ -296,7 +297,7 @@ def write_notebooks(root: Path, lang: str, words: dict, framework: str, framewor
         "two": lambda: two(framework, lang, frameworks),
     }
     if framework in FRAMEWORKS:
-        sections["guess"] = lambda: guess(framework, words)
+        sections["guess"] = lambda: guess(framework, lang)
     if framework == "mxnet":
         sections["servers"] = lambda: placed(
             [prose("box", box), code("box_1", "serve()", count=None)]

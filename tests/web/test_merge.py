@@ -250,7 +250,7 @@ def test_the_page_says_what_a_block_is_for():
 def test_nothing_is_lost(lang, section):
     labels = yaml.safe_load((sample.ROOT / "book/web/labels.yml").read_text("utf-8"))
     assert LABELS.keys() <= labels[lang]["folds"].keys()
-    books = {f: section(f, sample.WORDS[lang]) for f in sample.FRAMEWORKS}
+    books = {f: section(f, lang) for f in sample.FRAMEWORKS}
     made = page(books)
     text = "\n".join(cell.source for cell in made.cells)
     outputs = json.dumps([cell.get("outputs") for cell in made.cells])

@@ -302,12 +302,13 @@ def test_sections_follow_the_order_of_the_index(chapter):
 def test_status_lists_every_notebook(chapter, chapter_root, lang):
     text = re.sub(r"\s+", " ", Reader(chapter.folder / lang / "status.html").text)
     found = list(notebooks(chapter_root, lang))
-    dates = [run.date for _, notebook in found for run in notebook.metadata.d2l_local.runs]
+    runs = [notebook.metadata.d2l_local.runs for _, notebook in found]
+    dates = [date for ran in runs for date in {run.date for run in ran}]  # A row names each once
     for date in dates:
         assert text.count(date) >= dates.count(date)
     for _, notebook in found:
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        assert f"/{len(code)}" in text
+        assert f"/{len(code)}" in text or not code
         assert all(run.versions.numpy in text for run in notebook.metadata.d2l_local.runs)
 
 
@@ -489,7 +490,7 @@ def test_a_site_replaces_one_from_before_and_nothing_beside_it(book):
     chart = content["cells"][2]["outputs"][0]["metadata"]["d2l_local"]["charts"][0]
     chart["title"] = spoken
     content["cells"][2]["outputs"].append(
-        {"output_type": "stream", "name": "stdout", "text": f"skipped: {spoken}"}
+        {"output_type": "stream", "name": "stdout", "text": f"skipped: this cell needs {spoken}"}
     )
     path.write_text(json.dumps(content), "utf-8")
     done = run_build(book, out)
