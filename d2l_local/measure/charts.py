@@ -29,8 +29,8 @@ def plot_prediction(
     """Draw predictions as lines and measurements as dots, on logarithmic axes; return the axes.
 
     ``predicted`` and ``measured`` hold a series of positive numbers for each name, a number for
-    each ``x``. Prints the relative errors of each series: their median and the largest. Raises
-    ValueError if the names differ, or the lengths.
+    each ``x``. A few ``x`` near each other are the ticks. Prints the relative errors of each
+    series: their median and the largest. Raises ValueError if the names differ, or the lengths.
     """
     from matplotlib import pyplot as plt
 
@@ -51,9 +51,19 @@ def plot_prediction(
         errors = abs(np.divide(line, measured[name]) - 1)
         text = "{name}: error median {median:.0%}, largest {largest:.0%}"
         say(text, name=name, median=np.median(errors), largest=errors.max())
+    if len(x) <= 6 and max(x) < 100 * min(x):
+        ax.set_xticks(x, [f"{number:g}" for number in x])
+        ax.set_xticks([], minor=True)
+        ax.yaxis.set_minor_formatter(_plain)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.legend()
     return ax
+
+
+def _plain(number: float, position: float) -> str:
+    """Label a minor tick of a logarithmic axis, those that leave room: 0.1, 0.2, 0.3, 0.5."""
+    digits = f"{number:.0e}"
+    return f"{number:g}" if digits[0] in "1235" else ""
 
 
 def plot_timelines(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from d2l_local.measure.fonts import label
@@ -17,12 +18,32 @@ Charts = list[tuple["Axes", Lanes, Lanes]]  # What is recorded, and outlines dra
 # hatched too, for print in gray.
 COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
 ISSUE_STYLE = {"facecolor": "#CC79A7", "label": "issue"}  # What Python does before a device can
+FORWARD_STYLE = {"facecolor": "#0072B2", "label": "forward"}  # Of a pipeline's stage
+BACKWARD_STYLE = {"facecolor": "#56B4E9", "label": "backward"}
 BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
 COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
+STYLES = (COMPUTE_STYLE, ISSUE_STYLE, FORWARD_STYLE, BACKWARD_STYLE, COPY_STYLE)
 
 OUTLINE_STYLE: dict[str, Any] = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3}
 
 MAX_SPANS = 2000  # in the data of one figure: about 30 kB of a notebook
+
+
+def style_of(lane: str, span: Span) -> dict:
+    """Return how a span looks: one of `STYLES`."""
+    if span.is_copy:
+        return COPY_STYLE
+    if re.fullmatch(r"[FB]\d+", span.name):
+        return FORWARD_STYLE if span.name[0] == "F" else BACKWARD_STYLE
+    return ISSUE_STYLE if lane == "Python" else COMPUTE_STYLE
+
+
+def lane_label(lane: str) -> str:
+    """Return a lane's name in the language in force."""
+    word, _, number = lane.partition(" ")
+    if word == "stage" and number.isdigit():
+        return label("stage {number}").format(number=number)
+    return label(lane)
 
 
 class Drawn:
@@ -51,7 +72,7 @@ class Drawn:
         charts = [
             {
                 "title": ax.get_title(loc="left") or ax.get_title(),
-                "lanes": {device: _numbers(lane, index) for device, lane in lanes.items()},
+                "lanes": {lane_label(name): _numbers(lane, index) for name, lane in lanes.items()},
                 **_outlines(outlines, index),
                 **self._shared_end(ax),
                 **_texts(ax),
@@ -104,17 +125,18 @@ def _numbers(lane: list[Span], index: dict[str, int]) -> str:
 
 def _outlines(outlines: Lanes, index: dict[str, int]) -> dict:
     """Return the ``"outlines"`` of a chart, if it has any."""
-    numbers = {device: _numbers(lane, index) for device, lane in outlines.items()}
+    numbers = {lane_label(name): _numbers(lane, index) for name, lane in outlines.items()}
     return {"outlines": numbers} if numbers else {}
 
 
-def draw_outlines(ax: Axes, row: int, spans: list[Span]) -> None:
-    """Draw predicted spans over a lane, each with its name in the middle."""
+def draw_outlines(ax: Axes, row: int, predicted: list[Span], recorded: list[Span]) -> None:
+    """Draw predicted spans over a lane; each name in the middle of the recorded span, if any is."""
     from matplotlib.patheffects import withStroke
 
-    bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in spans]
+    bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in predicted]
     ax.broken_barh(bars, (row - 0.45, 0.9), label=label("predicted"), **OUTLINE_STYLE)
-    for span in spans:
+    named = {span.name: span for span in recorded}
+    for span in (named.get(span.name, span) for span in predicted):
         text = ax.text(
             1e3 * (span.start + span.end) / 2, row, span.name,
             ha="center", va="center", fontsize=8, clip_on=True,

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from d2l_local.measure.drawn import (
     BAR_STYLE,
-    COMPUTE_STYLE,
-    COPY_STYLE,
-    ISSUE_STYLE,
+    STYLES,
     Drawn,
     draw_outlines,
+    lane_label,
+    style_of,
 )  # fmt: skip
 from d2l_local.measure.fonts import label
 from d2l_local.measure.spans import Span, common_seconds, in_order, merge
@@ -177,7 +177,8 @@ class Timeline:
         """Draw a Gantt chart with a lane per device on ``ax`` (default: a new figure); return it.
 
         The spans of a ``predicted`` Timeline (`d2l_local.measure.schedule`) are drawn over it as
-        outlines with their names. KeyError if it has a lane that was not recorded.
+        outlines, and their names on the recorded spans that are called the same, else on
+        themselves. KeyError if it has a lane that was not recorded.
 
         A notebook that shows the figure also keeps the lanes, in the output's metadata, for pages
         that can zoom into them; see `Drawn`.
@@ -191,23 +192,22 @@ class Timeline:
             height = 0.9 + 0.4 * max(1, len(self.lanes))
             _, ax = plt.subplots(figsize=(7, height), layout="constrained")
         for row, (lane, spans) in enumerate(self.lanes.items()):
-            work = ISSUE_STYLE if lane == "Python" else COMPUTE_STYLE
-            for copies, style in ((False, work), (True, COPY_STYLE)):
-                chosen = [span for span in spans if span.is_copy == copies]
+            for style in STYLES:
+                chosen = [span for span in spans if style_of(lane, span) is style]
                 if chosen:
                     bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in chosen]
                     style = {**style, "label": label(style["label"])}
                     ax.broken_barh(bars, (row - 0.35, 0.7), **BAR_STYLE, **style)
         for lane, spans in outlines.items():
-            draw_outlines(ax, list(self.lanes).index(lane), spans)
-        ax.set_yticks(range(len(self.lanes)), [label(lane) for lane in self.lanes])
+            draw_outlines(ax, list(self.lanes).index(lane), spans, self.lanes[lane])
+        ax.set_yticks(range(len(self.lanes)), [lane_label(lane) for lane in self.lanes])
         ax.invert_yaxis()
         ax.set_xlabel(label("time (ms)" if self.lanes else "nothing was recorded"))
         ax.spines[["top", "right"]].set_visible(False)
         handles = {name: bar for bar, name in zip(*ax.get_legend_handles_labels())}
         if handles:
             ax.legend(
-                handles.values(), handles, ncol=3, frameon=False,
+                handles.values(), handles, ncol=4, frameon=False,
                 loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1,
             )  # fmt: skip
         if not isinstance(getattr(ax.figure, "_repr_mimebundle_", None), Drawn):

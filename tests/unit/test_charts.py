@@ -53,3 +53,31 @@ def test_a_prediction_is_drawn_over_the_recording_of_its_name():
     timelines = {"one": Timeline(lanes), "two": Timeline(lanes)}
     first, second = plot_timelines(timelines, {"two": Timeline({"cpu/0": [("F0", 0, 1)]})}).axes
     assert [[text.get_text() for text in ax.texts] for ax in (first, second)] == [[], ["F0"]]
+
+
+def test_a_predicted_name_stands_on_the_recorded_span_of_that_name():
+    recording = Timeline({"stage 0": [("F0", 0, 0.1), ("copy of F0", 0.1, 0.2), ("B0", 0.4, 0.6)]})
+    predicted = Timeline({"stage 0": [("F0", 0, 0.2), ("B0", 0.2, 0.4)]})
+    [ax] = plot_timelines({"1F1B": recording}, {"1F1B": predicted}).axes
+    places = {text.get_text(): text.get_position()[0] for text in ax.texts}
+    assert places == pytest.approx({"F0": 50, "B0": 500})
+    kinds = {bars.get_label(): bars.get_facecolor().tolist() for bars in ax.collections}
+    assert list(kinds) == ["forward", "backward", "copy", "predicted"]
+    assert kinds["forward"] != kinds["backward"]
+
+
+def test_stages_are_numbered_in_every_language(monkeypatch):
+    monkeypatch.setattr("d2l_local.measure.fonts.find", lambda lang: "DejaVu Sans")
+    monkeypatch.setenv("D2L_LANGUAGE", "zh")
+    ax = Timeline({"stage 0": [("F0", 0, 1)], "stage one": [("F0", 0, 1)]}).plot()
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["阶段0", "stage one"]
+
+
+def test_a_few_x_near_each_other_are_the_ticks():
+    values = {"a": [0.333, 0.2, 0.111]}
+    ax = plot_prediction([2, 4, 8], values, values)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["2", "4", "8"]
+    assert [tick.get_text() for tick in ax.get_xticklabels(minor=True)] == []
+    ax.figure.canvas.draw()
+    shown = {tick.get_text() for tick in ax.get_yticklabels(minor=True)}
+    assert {"0.2", "0.3"} <= shown and "0.4" not in shown
