@@ -134,6 +134,15 @@ LINKS = (
     "    place = send = split = lambda *_, **__: [0, 0]\n"
     "k = 2\n"
 )
+DATA = LINKS + (
+    "rows, width, weights, right, X, Y = 60, 16, [0] * 4, [0, 0], [0] * 60, [0] * 60\n"
+    "reduce, broadcast, d2l.gradients = lambda xs: 0, lambda x: [0, 0], lambda *_: [0] * 4\n"
+)
+LIBRARIES = (
+    "compare = library_pipeline = library_tensor = None\n"
+    "d2l.torchrun = lambda *_, **__: [{{\n"
+    "    'library_pipeline': [0, {right}], 'library_tensor': [{all_reduces}, True]}}] * 2"
+)
 # Recordings of a pipeline of two stages with m micro-batches; forward takes a second, backward two.
 STAGES = """
 p, orders = 2, lambda order, m: [order(s, m) for s in range(2)]
@@ -158,6 +167,9 @@ def late(m, seconds):
 
 def in_turns(m):
     return late(m, 3 * m)
+
+def computing(run):
+    return [sum(task.end - task.start for task in lane) for lane in run.lanes.values()]
 
 def all_first(m):
     return d2l.Timeline({f"stage {s}": tasks(3 * s, m, False) for s in range(2)})
@@ -697,19 +709,15 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "parallel-strategies",
-        "data-guess_1",
-        LINKS.format(counts="[8192, 16384]", difference=0)
-        + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, [0, 0], [0] * 60, [0] * 60\n"
-        "data_parallel = lambda X, Y, sizes: [[0]]",
+        "data_1",
+        DATA.format(counts="[8192, 16384]", difference=0),
         "for twice as many rows data parallelism sends twice as much",
     ),
     Negation(
         "mxnet",
         "parallel-strategies",
-        "data-guess_1",
-        LINKS.format(counts="[8192, 8192]", difference=0.5)
-        + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, [0, 0], [0] * 60, [0] * 60\n"
-        "data_parallel = lambda X, Y, sizes: [[0]]",
+        "data_1",
+        DATA.format(counts="[8192, 8192]", difference=0.5),
         "the gradients of data parallelism are half of what they should be",
     ),
     Negation(
@@ -724,7 +732,7 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "parallel-strategies",
-        "tensor_1",
+        "tensor_2",
         LINKS.format(counts="[61440]", difference=0)
         + "rows, width, weights, right, X, Y = 60, 16, [0] * 4, 0, 0, 0\n"
         "d2l.gradients = lambda *_: None",
@@ -759,7 +767,7 @@ NEGATIONS = (
         "parallel-strategies",
         "experts-how_2",
         LINKS.format(counts="[4 * 48 * 32 * 4]", difference=0)
-        + "tokens, d, experts, right, xs = 48, 32, [], 0, range(2)\n"
+        + "tokens, d, experts, experts_right, Z = 48, 32, [], 0, 0\n"
         "route, d2l.gradients = lambda piece: np.arange(24) % 2, lambda *_: None",
         "all tokens travel, also those whose expert is here",
     ),
@@ -781,14 +789,21 @@ NEGATIONS = (
         "mxnet",
         "parallel-strategies",
         "kept-lesson_1",
-        STAGES + "record = lambda order, m: late(m, 6)",
+        STAGES + "fastest = lambda order, m: late(m, 6 * m / (m - 1))",
         "the bubble is twice as large as the formula says",
     ),
     Negation(
         "mxnet",
         "parallel-strategies",
         "kept-lesson_1",
-        STAGES + "record = lambda order, m: in_turns(m)",
+        STAGES + "fastest = lambda order, m: late(m, 48 / 7 if m == 8 else 3)",
+        "with eight micro-batches the bubble is twice as large as the formula says",
+    ),
+    Negation(
+        "mxnet",
+        "parallel-strategies",
+        "kept-lesson_1",
+        STAGES + "fastest = lambda order, m: in_turns(m)",
         "more micro-batches do not shrink the bubble",
     ),
     Negation(
@@ -796,7 +811,7 @@ NEGATIONS = (
         "parallel-strategies",
         "unequal-guess_1",
         LINKS.format(counts="[]", difference=0) + "import types\n"
-        "b, width, stages, array, links.join = 256, 16, [0, 0], lambda *_: 0, lambda _: [[0]]\n"
+        "b, units, stages, array, links.join = 256, 16, [0, 0], lambda *_: 0, lambda _: [[0]]\n"
         "d2l.compare = lambda jobs, **_: {\n"
         "    job: types.SimpleNamespace(samples=[1.0]) for job in jobs}",
         "the device that works four times over is as fast as the other",
@@ -806,7 +821,7 @@ NEGATIONS = (
         "parallel-strategies",
         "unequal-guess_1",
         LINKS.format(counts="[]", difference=0) + "import types\n"
-        "b, width, stages, array, links.join = 256, 16, [0, 0], lambda *_: 0, lambda _: [[0]]\n"
+        "b, units, stages, array, links.join = 256, 16, [0, 0], lambda *_: 0, lambda _: [[0]]\n"
         "turns = [1.0, 4.0, 1.0, 1.4]\n"
         "d2l.compare = lambda jobs, **_: {\n"
         "    job: types.SimpleNamespace(samples=[turns.pop(0)]) for job in jobs}",
@@ -816,7 +831,7 @@ NEGATIONS = (
         "mxnet",
         "parallel-strategies",
         "law_1",
-        STAGES + "run = in_turns(8)",
+        STAGES + "runs = {8: in_turns(8)}",
         "nothing of the pipeline is hidden",
     ),
     Negation("mxnet", "parameterserver", "costs-guess_1", PLANS, "both plans take twice as long"),
@@ -1504,16 +1519,14 @@ NEGATIONS = (
         "pytorch",
         "parallel-strategies",
         "library-run_1",
-        "library_pipeline = library_tensor = None\n"
-        "d2l.torchrun = lambda *_, **__: [[[0, True], [4, True]]] * 2",
+        LIBRARIES.format(all_reduces=4, right=True),
         "tensor parallelism takes an all-reduce more",
     ),
     Negation(
         "pytorch",
         "parallel-strategies",
         "library-run_1",
-        "library_pipeline = library_tensor = None\n"
-        "d2l.torchrun = lambda *_, **__: [[[0, False], [3, True]], [[0, True], [3, True]]]",
+        LIBRARIES.format(all_reduces=3, right=False),
         "the pipeline computes other gradients",
     ),
     Negation(
