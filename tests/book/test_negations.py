@@ -41,15 +41,20 @@ MILLION = (
 # Plans, and a model of them, in which all take as long for twice as many devices.
 PLANS = (
     "def owner(k): return k\ndef spread(k): return k\ndef ring(k): return k\n"
-    "def tree(k): return k\nn, W, Gbit = 1, 1, 1\nt_x = lambda plan, n, W, latency=0: plan\n"
+    "def tree(k): return k\nn, W, Gbit = 1, 1, 1\nt_x = lambda plan, n, W, *_: plan\n"
+    "plans = {'owner': owner, 'spread': spread}\n"
 )
-ALIKE_HOSTS = (  # Every exchange takes as long
-    PLANS + "def owner(k): return 4 * k\n"
+# Hosts on which an exchange takes what `seconds` says, and plans of which each sends all by itself.
+HOSTS = (
+    PLANS.replace("{", "{{").replace("}", "}}")
+    + "plans = {{'owner': 'owner', 'tree': 'tree', 'ring': 'ring', 'spread': 'spread'}}\n"
+    "plans = {{name: lambda k, name=name: name for name in plans}}\n"
+    "t_x = lambda plan, n, W: 4.0 if plan == 'owner' else 1.0\nlink = 1.0\n"
     "class Hosts:\n"
     "    def __init__(self, *_, **__): pass\n"
     "    def __enter__(self): return self\n"
     "    def __exit__(self, *_): pass\n"
-    "    def seconds(self, plan, n): return 4.0\n"
+    "    def seconds(self, plan, n, repeats=3): return {seconds}\n"
     "d2l.has_hosts, d2l.Hosts = lambda: True, Hosts"
 )
 STORE = (
@@ -89,8 +94,8 @@ WAITING_IS_FREE = "measured = dict.fromkeys(predicted, predicted['wait once'])"
 # Questions: arrays that copy and add at once, and arrays of which -= makes a new one.
 AT_ONCE = (
     "from types import SimpleNamespace as Time\n"
-    "(here, there), size = d2l.devices(2), 2\n"
-    "d2l.compare = lambda jobs, **_: dict(zip(jobs, map(lambda t: Time(minimum=t), (1, 2, 2))))\n"
+    "here, there = d2l.devices(2)\n"
+    "d2l.compare = lambda jobs, **_: dict(zip(jobs, map(lambda t: Time(minimum=t), (1, 2, 2, 2))))\n"
 )
 NEW_EACH_TIME = (
     "class Array:\n"
@@ -840,8 +845,8 @@ NEGATIONS = (
         "parameterserver",
         "ring-guess_1",
         PLANS + "n, W = 1e8, 1e10\ndef tree(k): return 'tree'\n"
-        "t_x = lambda plan, n, W, latency=0: 8 * latency + (1 + (plan == 'tree')) * n / W",
-        "the tree has as many steps as the ring",
+        "t_x = lambda plan, n, W, latency, t_q: 8 * latency + (1 + (plan == 'tree')) * n / W",
+        "the tree has as many steps and messages as the others",
     ),
     Negation(
         "mxnet", "parameterserver", "links_1", PLANS, "an exchange takes as long over any link"
@@ -875,6 +880,15 @@ NEGATIONS = (
         "mxnet",
         "parameterserver",
         "late-guess_1",
+        "k, split, early = 3, lambda data: [[x] for x in data], [3, 0]\n"
+        "line = d2l.Timeline({f'cpu/{i}': [('copy', 0, 1)] for i in range(3)})\n"
+        "early_transfers = lambda chunks: (line, early.pop())",
+        "slices travel at once as well",
+    ),
+    Negation(
+        "mxnet",
+        "parameterserver",
+        "late-guess_1",
         "k, split, early = 3, lambda data: [[x] for x in data], [8, 0]\n"
         "line = d2l.Timeline({'cpu/0': [('x', 0, 1)]})\n"
         "early_transfers = lambda chunks: (line, early.pop())",
@@ -891,8 +905,29 @@ NEGATIONS = (
         "mxnet",
         "parameterserver",
         "hosts-guess_1",
-        ALIKE_HOSTS,
+        HOSTS.format(seconds="4.0 if n > 8 else 6.0 if plan == 'ring' else 2.0"),
         "an owner takes as long as a ring",
+    ),
+    Negation(
+        "mxnet",
+        "parameterserver",
+        "hosts-guess_1",
+        HOSTS.format(seconds="t_x(plan, n, 1) if n > 8 else 6.0"),
+        "six messages take as long in six steps as in two",
+    ),
+    Negation(
+        "mxnet",
+        "parameterserver",
+        "law_1",
+        HOSTS.format(seconds="1.0"),
+        "one source sends twice in the time of one transfer",
+    ),
+    Negation(
+        "mxnet",
+        "parameterserver",
+        "law_1",
+        HOSTS.format(seconds="float(len(plan[0]))"),
+        "two sources send in turns",
     ),
     Negation("mxnet", "parameterserver", "kvstore_1", STORE, "what is pulled is not the sum"),
     Negation("mxnet", "parameterserver", "kvstore-updater_1", STORE, "the store has no optimizer"),
@@ -918,33 +953,23 @@ NEGATIONS = (
         "mxnet",
         "parameterserver",
         "dead-guess_1",
-        JOB.format(seen="(True, ['worker 0'])"),
+        JOB.format(seen="(9, 9, ['worker 0'])"),
         "worker 0 goes on alone",
     ),
     Negation(
         "mxnet",
         "parameterserver",
         "dead-guess_1",
-        JOB.format(seen="(False, ['server 0'])"),
+        JOB.format(seen="(9, 0, ['server 0'])"),
         "worker 0 notices by itself",
     ),
     Negation(
         "mxnet",
         "parameterserver",
         "law-mxnet_1",
-        "d2l.together = lambda *_, **__: ({'t_x 1': 1.0, 't_x 2': 1.0}, 1.0)\n"
         "nd.ones = lambda *_, **__: nd.zeros(1)\n"
-        "d2l.Timeline = recorded(cpu_0=[('Copy', 0, 1)], cpu_1=[('Copy', 0, 1)])",
-        "one owner sends from two devices",
-    ),
-    Negation(
-        "mxnet",
-        "parameterserver",
-        "law-mxnet_2",
-        "x = y = [nd.zeros(1, ctx=mx.cpu(i)) for i in range(3)]\n"
-        "d2l.together = lambda *_, **__: ({'t_x 1': 1.0, 't_x 2': 1.0}, 2.0)\n"
         "d2l.Timeline = recorded(cpu_0=[('Copy', 0, 1)], cpu_1=[('Copy', 1, 2)])",
-        "two sources send in turns",
+        "copies from two devices take turns",
     ),
     Negation(
         "mxnet",
@@ -1534,7 +1559,7 @@ NEGATIONS = (
         "parameterserver",
         "allreduce-check-pytorch_1",
         "shift = ring_allreduce = None\n"
-        "d2l.torchrun = lambda *_, **__: [[True, True], [True, False]]",
+        "d2l.torchrun = lambda *_, **__: [[1e-7, 0.0], [1e-7, 1e-7]]",
         "the replicas differ in a bit",
     ),
     Negation(
@@ -1569,14 +1594,35 @@ NEGATIONS = (
         "pytorch",
         "parameterserver",
         "hosts-guess_1",
-        ALIKE_HOSTS,
+        HOSTS.format(seconds="4.0 if n > 8 else 6.0 if plan == 'ring' else 2.0"),
         "an owner takes as long as a ring",
     ),
     Negation(
         "pytorch",
         "parameterserver",
+        "hosts-guess_1",
+        HOSTS.format(seconds="t_x(plan, n, 1) if n > 8 else 6.0"),
+        "six messages take as long in six steps as in two",
+    ),
+    Negation(
+        "pytorch",
+        "parameterserver",
+        "law_1",
+        HOSTS.format(seconds="1.0"),
+        "one source sends twice in the time of one transfer",
+    ),
+    Negation(
+        "pytorch",
+        "parameterserver",
+        "law_1",
+        HOSTS.format(seconds="float(len(plan[0]))"),
+        "two sources send in turns",
+    ),
+    Negation(
+        "pytorch",
+        "parameterserver",
         "job-answers-pytorch_1",
-        "mlp = None\ntrain = lambda *_: [[1.0]] * 4\n"
+        "train = lambda *_: [[1.0]] * 4\n"
         "d2l.torchrun = lambda *_, **__: ([[1.0]] * 4, [[2.0]] * 4)",
         "the workers' parameters drift apart",
     ),
@@ -1584,7 +1630,7 @@ NEGATIONS = (
         "pytorch",
         "parameterserver",
         "job-answers-pytorch_1",
-        "mlp = None\ntrain = lambda *_: [[1.0]] * 4\n"
+        "train = lambda *_: [[1.0]] * 4\n"
         "d2l.torchrun = lambda *_, **__: ([[0.5]] * 4, [[0.5]] * 4)",
         "two workers change the parameters half as much as one",
     ),
@@ -1608,7 +1654,7 @@ NEGATIONS = (
         "pytorch",
         "parameterserver",
         "law-pytorch_1",
-        "mlp = None\nd2l.torchrun = lambda *_, **__: [({'t_c': 1.0, 't_x': 1.0}, 1.0), 0]",
+        "d2l.torchrun = lambda *_, **__: [{part: [[part, 0, 1]] for part in ('t_c', 't_x')}]",
         "the exchange hides behind the computation",
     ),
     Negation(
