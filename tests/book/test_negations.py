@@ -95,7 +95,7 @@ WAITING_IS_FREE = "measured = dict.fromkeys(predicted, predicted['wait once'])"
 AT_ONCE = (
     "from types import SimpleNamespace as Time\n"
     "here, there = d2l.devices(2)\n"
-    "d2l.compare = lambda jobs, **_: dict(zip(jobs, map(lambda t: Time(minimum=t), (1, 2, 2, 2))))\n"
+    "d2l.compare = lambda jobs, **_: {job: Time(minimum=t) for job, t in zip(jobs, (1, 2, 2, 2))}\n"
 )
 NEW_EACH_TIME = (
     "class Array:\n"
