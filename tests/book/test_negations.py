@@ -174,11 +174,12 @@ MODEL = (
     "T = {{(k, b): {time} for k in (1, 2) for b in bs}}\n"
 )
 LAW = (
-    MODEL + "params, devices, lanes = [], ['d0', 'd1'], ['cpu/0', 'cpu/1']\n"
-    "steps, allreduce = {{(2, 256): lambda: None}}, lambda data: None\n"
-    "FlatParams = lambda *_: SimpleNamespace(grad=None)\n"
-    "d2l.Timeline = recorded(cpu_0=[('a', 0, 2)], cpu_1=[('a', {begin}, {begin} + 2)])\n"
+    "lanes = {lanes}\n"
+    "bs, steps = [1, 4, 16, 64], {{(2, 64): lambda: None}}\n"
+    "d2l.Timeline = recorded(Python=[('issue', 0, 1)], {spans})\n"
 )
+IN_TURNS = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 2, 4)]"
+WAITING = "{0}_0=[('a', 0, 2), ('a', 40, 41)], {0}_1=[('a', 0, 2), ('a', 40, 41)]"
 SMALL = (
     "from types import SimpleNamespace as Time\n"
     "small, on = 4, lambda *_: None\n"
@@ -187,10 +188,10 @@ SMALL = (
 )
 CURES = (
     "from types import SimpleNamespace as Time\n"
-    "names = ['as it was', 'no wait', 'one buffer', 'twice the images', 'one launch']\n"
+    "names = ['as it was', 'no wait', 'one buffer', 'twice the images', 'one launch', 'again']\n"
     "cures, on_gpu = dict.fromkeys(names), True\n"
     "spent = {{'as it was': 4, 'no wait': 4, 'one buffer': {one}, 'twice the images': {twice},\n"
-    "          'one launch': {launch}}}\n"
+    "          'one launch': {launch}, 'again': 4}}\n"
     "d2l.compare = lambda *_, **__: {{n: Time(minimum=float(spent[n])) for n in names}}\n"
 )
 
@@ -949,13 +950,8 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "rows-guess_1",
-        "X, y, params = None, None, [nd.zeros(10)]\n"
-        "devices = [mx.cpu(0), mx.cpu(1)]\n"
-        "class Param:\n"
-        "    grad = None\n"
-        "get_params = lambda *_: [Param()]\n"
-        "def compute_gradients(X, y, replicas, devices):\n"
-        "    for n, [p] in zip((3, 4), replicas): p.grad = n * nd.ones(10)\n",
+        "y, devices = nd.arange(7), [mx.cpu(0), mx.cpu(1)]\n"
+        "split_batch = lambda X, y, devices: [(X, y), (X, y)]",
         "the mean of means is the mean",
     ),
     Negation(
@@ -1047,14 +1043,14 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="model(k, b)", begin=2),
+        LAW.format(lanes=["cpu/0", "cpu/1"], spans=IN_TURNS.format("cpu")),
         "the devices take turns",
     ),
     Negation(
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
+        LAW.format(lanes=["cpu/0", "cpu/1"], spans=WAITING.format("cpu")),
         "a step takes longer than all of its parts",
     ),
     # --- PyTorch ---
@@ -1616,13 +1612,8 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "rows-guess_1",
-        "X, y, exact = None, None, [torch.zeros(10)]\n"
-        "devices = [torch.device('cpu')] * 2\n"
-        "class Param:\n"
-        "    grad = None\n"
-        "get_params = lambda *_: [Param()]\n"
-        "def compute_gradients(X, y, replicas, devices):\n"
-        "    for n, [p] in zip((4, 3), replicas): p.grad = n * torch.ones(10)\n",
+        "y, devices = torch.arange(7), [torch.device('cpu')] * 2\n"
+        "split_batch = lambda X, y, devices: [(X, y), (X, y)]",
         "the mean of means is the mean",
     ),
     Negation(
@@ -1699,14 +1690,14 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="model(k, b)", begin=2),
+        LAW.format(lanes=["core/0", "core/1"], spans=IN_TURNS.format("core")),
         "the devices take turns",
     ),
     Negation(
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
+        LAW.format(lanes=["core/0", "core/1"], spans=WAITING.format("core")),
         "a step takes longer than all of its parts",
     ),
 )
