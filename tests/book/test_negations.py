@@ -104,7 +104,10 @@ NEW_EACH_TIME = (
 # A cable whose recording is planted; a cable that sets the pace whether it is hidden or not; and
 # recordings of it, of which the second begins while the device still computes if begin < 2.
 CABLE = "d2l.Cable, d2l.resnet_step = lambda W: None, lambda *_: lambda *_: None\n"
-HIDES_NOTHING = "bs, W, T = [2, 4], 3e8, {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+HIDES_NOTHING = "bs, W, crowding, T = [2, 4], 3e8, 0, {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+HIDES_FOR_ONE = (
+    "bs, W, crowding, T = [2, 4], 3e8, 0, {'t_c': [1, 2], 'in turns': [9, 3], 'at once': [2, 4]}"
+)
 TURNS_AND_ONCE = (
     "timelines = [\n"
     "    d2l.Timeline({{'cpu/0': [('dot', 0, 2)], 'cable': [('copy', start, start + 1)]}})\n"
@@ -122,7 +125,7 @@ FIRST_JOB = (
 OVER_CABLE = (
     TURNS_AND_ONCE + "turns, once = [timeline.lanes for timeline in timelines]\n"
     "over_cable, k, bs, W = None, 2, [16], 3e8\n"
-    "d2l.torchrun = lambda *_, **__: [({{}}, turns, once)]\n"
+    "d2l.torchrun = lambda *_, **__: [({{}}, 0, turns, once)]\n"
 )
 RUNS = "shard = train_batch = mlp = train = None\nk, d2l.torchrun = 2, lambda *_, **__: [{runs}]"
 
@@ -527,8 +530,22 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus-concise",
         "rate-lesson_1",
-        "accuracies = 3 * [[0.8] * 10]",
+        "accuracies = 4 * [[0.8] * 10]",
         "the same rate ends as high as eight times the rate",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus-concise",
+        "rate-lesson_1",
+        "accuracies = [[0.8] * 10, [0.7] * 10, [0.8] * 10, [0.8] * 10]",
+        "the rule holds for 32 devices as well",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus-concise",
+        "cable-lesson_2",
+        HIDES_FOR_ONE,
+        "hiding the exchange takes longer with more images",
     ),
     Negation(
         "mxnet",
@@ -1281,14 +1298,14 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "scaling-guess-pytorch_1",
-        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 4.0, {})]",
+        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 4.0, 0, {})]",
         "two processes take four times as long as one",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "scaling-guess-pytorch_1",
-        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 0.2, {})]",
+        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 0.2, 0, {})]",
         "nobody waits for the processes",
     ),
     Negation(
@@ -1325,22 +1342,36 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "rate-guess_1",
-        RUNS.format(runs="[[0.8] * 10] * 3"),
+        RUNS.format(runs="[[0.8] * 10] * 4"),
         "eight devices with the same rate are as soon there as with eight times the rate",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "rate-guess_1",
-        RUNS.format(runs="[[0.8] * 10, [0.5] * 10, [0.5] * 10]"),
+        RUNS.format(runs="[[0.8] * 10, [0.5] * 10, [0.5] * 10, [0.5] * 10]"),
         "eight times the rate does not get there either",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "rate-lesson_1",
-        "accuracies = 3 * [[0.8] * 10]",
+        "accuracies = 4 * [[0.8] * 10]",
         "the same rate ends as high as eight times the rate",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus-concise",
+        "rate-lesson_1",
+        "accuracies = [[0.8] * 10, [0.7] * 10, [0.8] * 10, [0.8] * 10]",
+        "the rule holds for 32 devices as well",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus-concise",
+        "cable-lesson_1",
+        HIDES_FOR_ONE,
+        "hiding the exchange takes longer with more images",
     ),
     Negation(
         "pytorch",
