@@ -104,9 +104,11 @@ NEW_EACH_TIME = (
 # A cable whose recording is planted; a cable that sets the pace whether it is hidden or not; and
 # recordings of it, of which the second begins while the device still computes if begin < 2.
 CABLE = "d2l.Cable, d2l.resnet_step = lambda W: None, lambda *_: lambda *_: None\n"
-HIDES_NOTHING = "bs, W, crowding, T = [2, 4], 3e8, 0, {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+HIDES_NOTHING = (
+    "bs, W, crowding = [2, 4], 3e8, 0\nT = {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+)
 HIDES_FOR_ONE = (
-    "bs, W, crowding, T = [2, 4], 3e8, 0, {'t_c': [1, 2], 'in turns': [9, 3], 'at once': [2, 4]}"
+    "bs, W, crowding = [2, 4], 3e8, 0\nT = {'t_c': [1, 2], 'in turns': [9, 3], 'at once': [2, 4]}"
 )
 TURNS_AND_ONCE = (
     "timelines = [\n"
@@ -170,7 +172,7 @@ def all_first(m):
 
 # For training on several devices: times for numbers of devices and images, and steps of two.
 MODEL = (
-    "bs, on_gpu, per_image, N_t_q = [1, 4, 16, 64, 256], False, 1e-4, 1e-3\n"
+    "bs, on_gpu, per_image, N_t_q, given = [1, 4, 16, 64, 256], False, 1e-4, 1e-3, {{}}\n"
     "from types import SimpleNamespace\n"
     "crowding = SimpleNamespace(share=0)\n"
     "def model(k, b): return max(k * N_t_q, per_image * b)\n"
@@ -209,7 +211,7 @@ FUSED_MX = (
     "        super().__init__([self.data])\n"
 )
 FUSED_TORCH = (
-    "X, y, rows = torch.zeros(2), torch.zeros(2), [1, 1]\n"
+    "X, y, shares = torch.zeros(2), torch.zeros(2), [[0], [0]]\n"
     "exact, two = [torch.zeros(4)], [[torch.zeros(4)]]\n"
     "devices = [torch.device('cpu')] * 2\n"
     "allreduce = lambda *_: None\n"
