@@ -130,6 +130,7 @@ class Face(Protocol):
         measured: Mapping[str, Sequence[float]],
         xlabel: str = "",
         ylabel: str = "",
+        given: Mapping[str, Sequence[float]] | None = None,
     ) -> Any:
         """Draw predictions as lines, measurements as dots; print their errors; return the axes."""
 

@@ -25,12 +25,15 @@ def plot_prediction(
     measured: Mapping[str, Sequence[float]],
     xlabel: str = "",
     ylabel: str = "",
+    given: Mapping[str, Sequence[float]] | None = None,
 ) -> Axes:
     """Draw predictions as lines and measurements as dots, on logarithmic axes; return the axes.
 
     ``predicted`` and ``measured`` hold a series of positive numbers for each name, a number for
     each ``x``. A few ``x`` near each other are the ticks. Prints the relative errors of each
-    series: their median and the largest. Raises ValueError if the names differ, or the lengths.
+    series: their median and the largest. Measurements from which the prediction was made are
+    ``given``, as a list of their ``x`` by name: drawn hollow and left out of the errors. Raises
+    ValueError if the names differ, or the lengths, or if all of a series is given.
     """
     from matplotlib import pyplot as plt
 
@@ -47,8 +50,14 @@ def plot_prediction(
             label(text).format(name=name) for text in ("{name}, predicted", "{name}, measured")
         ]
         ax.loglog(x, line, color=color, label=named[0])
-        ax.loglog(x, measured[name], "os^D"[number % 4], color=color, label=named[1])
-        errors = abs(np.divide(line, measured[name]) - 1)
+        known = np.isin(x, (given or {}).get(name, []))
+        if known.all():
+            raise ValueError(f"{name}: all measurements are given, and none is predicted")
+        marker, dots = "os^D"[number % 4], np.asarray(measured[name], dtype=float)
+        ax.loglog(x, np.where(known, np.nan, dots), marker, color=color, label=named[1])
+        if known.any():
+            ax.loglog(x, np.where(known, dots, np.nan), marker, color=color, fillstyle="none")
+        errors = abs(np.divide(line, dots) - 1)[~known]
         text = "{name}: error median {median:.0%}, largest {largest:.0%}"
         say(text, name=name, median=np.median(errors), largest=errors.max())
     if len(x) <= 6 and max(x) < 100 * min(x):

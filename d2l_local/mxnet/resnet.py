@@ -73,9 +73,10 @@ def resnet_step(devices: Sequence[mx.Context], b: int, store: object = "device")
     """Return ``step()``, which trains a new ResNet-18 on ``b`` random images for each device.
 
     It queues forward propagation and backpropagation, the exchange of the gradients by a `Trainer`
-    with ``kvstore=store``, and the update. ``step(wait)`` calls ``wait()`` before the exchange and
-    after it: with ``nd.waitall`` the three take turns. Each gradient may leave when it is there; in
-    Gluon's own setting 15 operators are one to the engine, and their gradients leave together.
+    with ``kvstore=store`` (None: no exchange), and the update. ``step(wait)`` calls ``wait()``
+    before the exchange and after it: with ``nd.waitall`` the three take turns. Each gradient may
+    leave when it is there; in Gluon's own setting 15 operators are one to the engine, and their
+    gradients leave together.
     """
     net = resnet18(10)
     net.initialize(init.Xavier(), ctx=list(devices))

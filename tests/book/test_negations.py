@@ -109,7 +109,12 @@ NEW_EACH_TIME = (
 # A cable whose recording is planted; a cable that sets the pace whether it is hidden or not; and
 # recordings of it, of which the second begins while the device still computes if begin < 2.
 CABLE = "d2l.Cable, d2l.resnet_step = lambda W: None, lambda *_: lambda *_: None\n"
-HIDES_NOTHING = "bs, W, T = [2, 4], 3e8, {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+HIDES_NOTHING = (
+    "bs, W, crowding = [2, 4], 3e8, 0\nT = {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+)
+HIDES_FOR_ONE = (
+    "bs, W, crowding = [2, 4], 3e8, 0\nT = {'t_c': [1, 2], 'in turns': [9, 3], 'at once': [2, 4]}"
+)
 TURNS_AND_ONCE = (
     "timelines = [\n"
     "    d2l.Timeline({{'cpu/0': [('dot', 0, 2)], 'cable': [('copy', start, start + 1)]}})\n"
@@ -127,7 +132,7 @@ FIRST_JOB = (
 OVER_CABLE = (
     TURNS_AND_ONCE + "turns, once = [timeline.lanes for timeline in timelines]\n"
     "over_cable, k, bs, W = None, 2, [16], 3e8\n"
-    "d2l.torchrun = lambda *_, **__: [({{}}, turns, once)]\n"
+    "d2l.torchrun = lambda *_, **__: [({{}}, 0, turns, once)]\n"
 )
 RUNS = "shard = train_batch = mlp = train = None\nk, d2l.torchrun = 2, lambda *_, **__: [{runs}]"
 
@@ -184,18 +189,19 @@ def all_first(m):
 
 # For training on several devices: times for numbers of devices and images, and steps of two.
 MODEL = (
-    "bs, on_gpu, per_image, N_t_q = [1, 4, 16, 64, 256], False, 1e-4, 1e-3\n"
+    "bs, on_gpu, per_image, N_t_q, given = [1, 4, 16, 64, 256], False, 1e-4, 1e-3, {{}}\n"
     "from types import SimpleNamespace\n"
     "crowding = SimpleNamespace(share=0)\n"
     "def model(k, b): return max(k * N_t_q, per_image * b)\n"
     "T = {{(k, b): {time} for k in (1, 2) for b in bs}}\n"
 )
 LAW = (
-    MODEL + "params, devices, lanes = [], ['d0', 'd1'], ['cpu/0', 'cpu/1']\n"
-    "steps, allreduce = {{(2, 256): lambda: None}}, lambda data: None\n"
-    "FlatParams = lambda *_: SimpleNamespace(grad=None)\n"
-    "d2l.Timeline = recorded(cpu_0=[('a', 0, 2)], cpu_1=[('a', {begin}, {begin} + 2)])\n"
+    "lanes = {lanes}\n"
+    "bs, steps = [1, 4, 16, 64], {{(2, 64): lambda: None}}\n"
+    "d2l.Timeline = recorded(Python=[('issue', 0, 1)], {spans})\n"
 )
+IN_TURNS = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 2, 4)]"
+WAITING = "{0}_0=[('a', 0, 2), ('a', 40, 41)], {0}_1=[('a', 0, 2), ('a', 40, 41)]"
 SMALL = (
     "from types import SimpleNamespace as Time\n"
     "small, on = 4, lambda *_: None\n"
@@ -204,10 +210,10 @@ SMALL = (
 )
 CURES = (
     "from types import SimpleNamespace as Time\n"
-    "names = ['as it was', 'no wait', 'one buffer', 'twice the images', 'one launch']\n"
+    "names = ['as it was', 'no wait', 'one buffer', 'twice the images', 'one launch', 'again']\n"
     "cures, on_gpu = dict.fromkeys(names), True\n"
     "spent = {{'as it was': 4, 'no wait': 4, 'one buffer': {one}, 'twice the images': {twice},\n"
-    "          'one launch': {launch}}}\n"
+    "          'one launch': {launch}, 'again': 4}}\n"
     "d2l.compare = lambda *_, **__: {{n: Time(minimum=float(spent[n])) for n in names}}\n"
 )
 
@@ -222,7 +228,7 @@ FUSED_MX = (
     "        super().__init__([self.data])\n"
 )
 FUSED_TORCH = (
-    "X, y, rows = torch.zeros(2), torch.zeros(2), [1, 1]\n"
+    "X, y, shares = torch.zeros(2), torch.zeros(2), [[0], [0]]\n"
     "exact, two = [torch.zeros(4)], [[torch.zeros(4)]]\n"
     "devices = [torch.device('cpu')] * 2\n"
     "allreduce = lambda *_: None\n"
@@ -543,8 +549,22 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus-concise",
         "rate-lesson_1",
-        "accuracies = 3 * [[0.8] * 10]",
+        "accuracies = 4 * [[0.8] * 10]",
         "the same rate ends as high as eight times the rate",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus-concise",
+        "rate-lesson_1",
+        "accuracies = [[0.8] * 10, [0.7] * 10, [0.8] * 10, [0.8] * 10]",
+        "the rule holds for 32 devices as well",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus-concise",
+        "cable-lesson_2",
+        HIDES_FOR_ONE,
+        "hiding the exchange takes longer with more images",
     ),
     Negation(
         "mxnet",
@@ -989,13 +1009,8 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "rows-guess_1",
-        "X, y, params = None, None, [nd.zeros(10)]\n"
-        "devices = [mx.cpu(0), mx.cpu(1)]\n"
-        "class Param:\n"
-        "    grad = None\n"
-        "get_params = lambda *_: [Param()]\n"
-        "def compute_gradients(X, y, replicas, devices):\n"
-        "    for n, [p] in zip((3, 4), replicas): p.grad = n * nd.ones(10)\n",
+        "y, devices = nd.arange(7), [mx.cpu(0), mx.cpu(1)]\n"
+        "split_batch = lambda X, y, devices: [(X, y), (X, y)]",
         "the mean of means is the mean",
     ),
     Negation(
@@ -1087,14 +1102,14 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="model(k, b)", begin=2),
+        LAW.format(lanes=["cpu/0", "cpu/1"], spans=IN_TURNS.format("cpu")),
         "the devices take turns",
     ),
     Negation(
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
+        LAW.format(lanes=["cpu/0", "cpu/1"], spans=WAITING.format("cpu")),
         "a step takes longer than all of its parts",
     ),
     # --- PyTorch ---
@@ -1325,14 +1340,14 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "scaling-guess-pytorch_1",
-        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 4.0, {})]",
+        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 4.0, 0, {})]",
         "two processes take four times as long as one",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "scaling-guess-pytorch_1",
-        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 0.2, {})]",
+        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 0.2, 0, {})]",
         "nobody waits for the processes",
     ),
     Negation(
@@ -1369,22 +1384,36 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "rate-guess_1",
-        RUNS.format(runs="[[0.8] * 10] * 3"),
+        RUNS.format(runs="[[0.8] * 10] * 4"),
         "eight devices with the same rate are as soon there as with eight times the rate",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "rate-guess_1",
-        RUNS.format(runs="[[0.8] * 10, [0.5] * 10, [0.5] * 10]"),
+        RUNS.format(runs="[[0.8] * 10, [0.5] * 10, [0.5] * 10, [0.5] * 10]"),
         "eight times the rate does not get there either",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "rate-lesson_1",
-        "accuracies = 3 * [[0.8] * 10]",
+        "accuracies = 4 * [[0.8] * 10]",
         "the same rate ends as high as eight times the rate",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus-concise",
+        "rate-lesson_1",
+        "accuracies = [[0.8] * 10, [0.7] * 10, [0.8] * 10, [0.8] * 10]",
+        "the rule holds for 32 devices as well",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus-concise",
+        "cable-lesson_1",
+        HIDES_FOR_ONE,
+        "hiding the exchange takes longer with more images",
     ),
     Negation(
         "pytorch",
@@ -1675,13 +1704,8 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "rows-guess_1",
-        "X, y, exact = None, None, [torch.zeros(10)]\n"
-        "devices = [torch.device('cpu')] * 2\n"
-        "class Param:\n"
-        "    grad = None\n"
-        "get_params = lambda *_: [Param()]\n"
-        "def compute_gradients(X, y, replicas, devices):\n"
-        "    for n, [p] in zip((4, 3), replicas): p.grad = n * torch.ones(10)\n",
+        "y, devices = torch.arange(7), [torch.device('cpu')] * 2\n"
+        "split_batch = lambda X, y, devices: [(X, y), (X, y)]",
         "the mean of means is the mean",
     ),
     Negation(
@@ -1758,14 +1782,14 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="model(k, b)", begin=2),
+        LAW.format(lanes=["core/0", "core/1"], spans=IN_TURNS.format("core")),
         "the devices take turns",
     ),
     Negation(
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
+        LAW.format(lanes=["core/0", "core/1"], spans=WAITING.format("core")),
         "a step takes longer than all of its parts",
     ),
 )

@@ -30,6 +30,16 @@ def test_lines_dots_and_errors(capsys):
     assert printed == ["a: error median 50%, largest 100%", "b: error median 0%, largest 0%"]
 
 
+def test_what_a_prediction_was_made_from_is_hollow_and_has_no_error(capsys):
+    ax = plot_prediction([1, 2, 4], {"a": [2, 4, 9]}, {"a": [2, 2, 9]}, given={"a": [1, 4]})
+    _, dots, hollow = ax.get_lines()
+    assert list(dots.get_ydata()[[1]]) == [2] and list(hollow.get_ydata()[[0, 2]]) == [2, 9]
+    assert (dots.get_fillstyle(), hollow.get_fillstyle()) == ("full", "none")
+    assert capsys.readouterr().out == "a: error median 100%, largest 100%\n"
+    with pytest.raises(ValueError, match="a: all measurements are given"):
+        plot_prediction([1], {"a": [2]}, {"a": [2]}, given={"a": [1]})
+
+
 @pytest.mark.parametrize(
     ("predicted", "measured", "why"),
     [({"a": [1]}, {"b": [1]}, "predicted, but"), ({"a": [1, 2]}, {"a": [1]}, "2 predictions, 1")],

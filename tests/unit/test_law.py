@@ -21,12 +21,20 @@ def test_all_but_the_longest_of_three_parts_can_hide():
 
 
 def test_row_says_the_bounds_and_the_parts(capsys):
-    law("async-computation", 0.03, **{"N t_q": 0.02, "N t_c": 0.03})
+    law("async-computation", 3.0, **{"N t_q": 2.0, "N t_c": 3.0})
     heads, row, parts = capsys.readouterr().out.splitlines()
     assert heads.split()[-4:] == ["longest", "measured", "sum", "hidden"]
-    assert row.split() == ["async-computation", "0.0300", "0.0300", "0.0500", "100%"]
-    assert parts.split() == ["parts:", "N", "t_q", "0.0200", "N", "t_c", "0.0300"]
+    assert row.split() == ["async-computation", "3.0000", "3.0000", "5.0000", "100%"]
+    assert parts.split() == ["parts:", "N", "t_q", "2.0000", "N", "t_c", "3.0000"]
     assert len(heads) == len(row)
+
+
+def test_short_parts_are_told_in_milliseconds(capsys):
+    law("multiple devices", 0.0031, **{"N t_c": 0.003, "t_x": 0.00003})
+    heads, row, parts = capsys.readouterr().out.splitlines()
+    assert heads.startswith("The law so far (ms)")
+    assert row.split() == ["multiple", "devices", "3.00", "3.10", "3.03", "-233%"]
+    assert parts.split() == ["parts:", "N", "t_c", "3.00", "t_x", "0.03"]
 
 
 def test_in_chinese_the_columns_stand_below_their_heads(capsys, monkeypatch):
