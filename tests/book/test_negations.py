@@ -1719,6 +1719,8 @@ NEGATIONS = (
         "law_1",
         LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
         "a step takes longer than all of its parts",
+    ),
+    Negation(
         "mxnet",
         "hardware",
         "peak-guess_1",
