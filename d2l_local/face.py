@@ -135,6 +135,16 @@ class Face(Protocol):
         """Draw predictions as lines, measurements as dots; print their errors; return the axes."""
 
     @staticmethod
+    def plot_roofline(
+        P: float, bandwidths: Mapping[str, float], dots: Mapping[str, tuple[float, float]]
+    ) -> Any:
+        """Draw the roofs over a device's rates, and operators as dots; return the axes."""
+
+    @staticmethod
+    def read_time(size: int, reads: int = 20_000, repeats: int = 5) -> float:
+        """Seconds from one read to the next in ``size`` bytes of memory, in random order."""
+
+    @staticmethod
     def plot_timelines(
         timelines: Mapping[str, timeline.Timeline],
         predicted: Mapping[str, timeline.Timeline] | None = None,

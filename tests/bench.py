@@ -27,6 +27,7 @@ from pathlib import Path
 from d2l_local import processes
 from d2l_local.machine import installed
 
+import roofline
 from settings import NOTHING_SET
 
 ASYNC_CELL = "model-guess_1"  # After this cell the model is measured
@@ -47,6 +48,8 @@ class Row:
 
     def cells(self) -> list[str]:
         bound = f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
+        if self.at_least is not None and self.at_most is not None:
+            bound = f"{self.at_least:g} to {self.at_most:g}"
         if self.figure is None:
             return [self.what, self.other, self.ours, "", bound, "skipped"]
         reached = (self.at_least is None or self.figure >= self.at_least) and (
@@ -225,6 +228,23 @@ def asynchronous() -> dict:
     return {"gain": float(max(names["gain"])), "error": float(np.max(errors))}
 
 
+def operators() -> dict:
+    """Measured over predicted seconds of eight operators on one core."""
+    from d2l_local import mxnet as d2l
+
+    from mxnet import nd
+
+    n = 1024
+    x, y, number = nd.random.uniform(shape=(n, n)), nd.empty((n, n)), nd.ones(1)
+    return roofline.ratios(
+        d2l,
+        x.context,
+        n,
+        lambda: nd.FullyConnected(x, x, no_bias=True, num_hidden=n, out=y),
+        lambda: nd.negative(number, out=number),
+    )
+
+
 def lenet() -> dict:
     """Images a second of LeNet, 256 a device: by hand on one and two, by Trainer; best of 7."""
     from d2l_local import mxnet as d2l
@@ -400,6 +420,7 @@ WORKERS = [
     lenet_by_hand,
     loaders,
     one_core,
+    operators,
     our_import,
     plain_import,
     products,
@@ -550,6 +571,10 @@ def async_computation() -> list[Row]:
     ]
 
 
+def hardware() -> list[Row]:
+    return roofline.rows("a CPU core", isolated(operators))
+
+
 def multiple_gpus() -> list[Row]:
     alone, by_hand, by_trainer = isolated(lenet).values()
     return [
@@ -630,6 +655,7 @@ ROWS = [
     imports,
     hybridize,
     async_computation,
+    hardware,
     multiple_gpus,
     multiple_gpus_concise,
     run,

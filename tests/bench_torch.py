@@ -1,4 +1,4 @@
-"""Measures what the PyTorch edition promises on several GPUs: ``make bench FRAMEWORK=pytorch``.
+"""Measures what the PyTorch edition promises: ``make bench FRAMEWORK=pytorch``.
 
     python tests/bench_torch.py                 all rows that this machine has the GPUs for
     python tests/bench_torch.py lenet ring      the rows of these names
@@ -18,6 +18,7 @@ from d2l_local import torch as d2l
 from d2l_local.language import counted
 from d2l_local.torch.launch import torchrun
 
+import roofline
 import torch
 from bench import Row, table
 from torch import distributed as dist
@@ -28,6 +29,32 @@ from torch.nn import functional as F
 def seconds(fn, repeats: int = 7) -> float:
     """Median time of ``fn()``, which may only queue work."""
     return d2l.measure(fn, repeats).median
+
+
+# ---- Operators beside their bound ----------------------------------------------------------------
+
+
+def operators_on(device: torch.device) -> dict[str, float]:
+    n = 1024 if device.type == "cpu" else 8192
+    x, y, number = *torch.rand(2, n, n, device=device), torch.ones(1, device=device)
+    return roofline.ratios(
+        d2l, device, n, lambda: torch.mm(x, x, out=y), lambda: torch.neg(number, out=number)
+    )
+
+
+def hardware() -> list[Row]:
+    """The section's eight operators, in float32, on a CPU core and on a GPU."""
+    threads, tf32 = torch.get_num_threads(), torch.backends.cudnn.allow_tf32
+    torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        found = roofline.rows("a CPU core", operators_on(torch.device("cpu")))
+        if d2l.num_gpus():
+            found += roofline.rows(torch.cuda.get_device_name(0), operators_on(d2l.try_gpu()))
+        return found
+    finally:
+        torch.set_num_threads(threads)
+        torch.backends.cudnn.allow_tf32 = tf32
 
 
 # ---- Products, and copies beside them ------------------------------------------------------------
@@ -433,7 +460,7 @@ def rings() -> list[Row]:
     return rows
 
 
-NEEDS = {products: 2, copies: 1, lenets: 2, resnets: 2, rings: 2}
+NEEDS = {hardware: 0, products: 2, copies: 1, lenets: 2, resnets: 2, rings: 2}
 
 
 def main(names: list[str]) -> None:

@@ -53,6 +53,7 @@ def keep(d2l) -> None:
         bounds,
         timelines,
         charts,
+        rooflines,
         schedules,
         images,
     ):
@@ -159,6 +160,11 @@ def charts(d2l) -> None:
     assert len(d2l.plot_timelines({"one": timeline}).axes) == 1
     ax, text = printed(d2l.plot_prediction, [1], {"a": [2.0]}, {"a": [4.0]}, "n", "s")
     assert ax.get_xlabel() == "n" and text == "a: error median 50%, largest 50%\n"
+
+
+def rooflines(d2l) -> None:
+    assert 0 < d2l.read_time(2**12, 100, 1) < 1
+    assert d2l.plot_roofline(2.0, {"memory": 1.0}, {"a": (1.0, 0.5)}).get_xscale() == "log"
 
 
 def schedules(d2l) -> None:

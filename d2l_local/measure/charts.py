@@ -75,6 +75,35 @@ def _plain(number: float, position: float) -> str:
     return f"{number:g}" if digits[0] in "1235" else ""
 
 
+def plot_roofline(
+    P: float, bandwidths: Mapping[str, float], dots: Mapping[str, tuple[float, float]]
+) -> Axes:
+    """Draw the roofs over a device's rates, and dots below them; return the axes.
+
+    ``P`` is the peak (FLOP/s), ``bandwidths`` are those of its paths by name (B/s): each gives a
+    roof, ``min(P, W * I)`` over the intensity ``I`` (FLOP/B). ``dots`` has an operator's intensity
+    and its rate (FLOP/s) for each name. Raises ValueError if a number is not positive.
+    """
+    from matplotlib import pyplot as plt
+
+    for name, numbers in {"P": [P], **{n: [W] for n, W in bandwidths.items()}, **dots}.items():
+        if not all(number > 0 for number in numbers):
+            raise ValueError(f"{name} must be positive, not {numbers}")
+    _, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
+    ridges = [P / W for W in bandwidths.values()]
+    seen = [*(intensity for intensity, _ in dots.values()), *ridges]
+    x = np.geomspace(min(seen) / 2, max(seen) * 2, 200)
+    for number, (name, W) in enumerate(bandwidths.items()):
+        style = ("-", "--", ":")[number % 3]
+        ax.loglog(x, np.minimum(P, W * x) / 1e9, style, color="0.35", label=name)
+    for number, (name, (intensity, rate)) in enumerate(dots.items()):
+        color, marker = COLORS[number % len(COLORS)], "os^Dvp*X"[number % 8]
+        ax.loglog([intensity], [rate / 1e9], marker, color=color, label=name)
+    ax.set(xlabel=label("intensity (FLOP/B)"), ylabel=label("rate (GFLOP/s)"))
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
+    return ax
+
+
 def plot_timelines(
     timelines: Mapping[str, Timeline], predicted: Mapping[str, Timeline] | None = None
 ) -> Figure:

@@ -66,27 +66,50 @@ def compare(
     wait: bool = True,
     *,
     synchronize: Callable[[], None],
+    clock: Callable[[], float] | None = None,
 ) -> dict[str, Measurement]:
     """Time each of several functions ``repeats`` times, one after the other in every round.
 
     So what disturbs the machine for a while disturbs all of them alike, and their times can be
     compared. Each is called once untimed before; for the arguments and errors see `measure`.
+    ``clock()`` is the time in seconds, by default that on the wall.
     """
     positive_integer("repeats", repeats)
     positive_integer("number", number)
+    clock = clock or time.perf_counter
     for fn in functions.values():
         fn()
     samples: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeats):
         for name, fn in functions.items():
             synchronize()
-            start = time.perf_counter()
+            start = clock()
             for _ in range(number):
                 fn()
             if wait:
                 synchronize()
-            samples[name].append((time.perf_counter() - start) / number)
+            samples[name].append((clock() - start) / number)
     return {name: Measurement(tuple(seconds)) for name, seconds in samples.items()}
+
+
+def device_times(
+    functions: Mapping[str, Callable[[], object]],
+    repeats: int = 5,
+    number: int = 1,
+    *,
+    synchronize: Callable[[], None],
+    on_gpu: bool,
+) -> dict[str, float]:
+    """Return the best of the seconds that each of several functions takes of its device.
+
+    Measured in turns, as `compare` does. On a CPU only the time counts for which the process's
+    threads have run: so other programs, which take cores away, hardly disturb. Where the system
+    counts that coarsely (Windows), and for GPUs, it is the time on the wall.
+    """
+    fine = time.get_clock_info("process_time").resolution < 1e-5
+    clock = time.process_time if fine and not on_gpu else time.perf_counter
+    times = compare(functions, repeats, number, synchronize=synchronize, clock=clock)
+    return {name: measurement.minimum for name, measurement in times.items()}
 
 
 def together(

@@ -33,7 +33,12 @@ from d2l_local.hosts import Hosts, has_hosts  # noqa: E402, F401
 from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
-from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
+from d2l_local.measure.charts import (  # noqa: E402, F401
+    plot_prediction,
+    plot_roofline,
+    plot_timelines,
+)
+from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
@@ -49,6 +54,7 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
 )
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
 from d2l_local.mxnet.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.mxnet.operators import copy_rates, device_times, operators  # noqa: E402, F401
 from d2l_local.mxnet.recorder import Timeline  # noqa: E402
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401

@@ -78,7 +78,12 @@ from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
-from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
+from d2l_local.measure.charts import (  # noqa: E402, F401
+    plot_prediction,
+    plot_roofline,
+    plot_timelines,
+)
+from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
@@ -97,6 +102,7 @@ from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
 from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.torch.operators import copy_rates, device_times, operators  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401

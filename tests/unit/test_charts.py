@@ -6,7 +6,7 @@ import matplotlib
 
 matplotlib.use("agg")
 
-from d2l_local.measure.charts import plot_prediction, plot_timelines
+from d2l_local.measure.charts import plot_prediction, plot_roofline, plot_timelines
 from d2l_local.measure.timeline import Timeline
 
 import pytest
@@ -47,6 +47,26 @@ def test_what_a_prediction_was_made_from_is_hollow_and_has_no_error(capsys):
 def test_what_does_not_fit_is_refused(predicted, measured, why):
     with pytest.raises(ValueError, match=why):
         plot_prediction([1], predicted, measured)
+
+
+def test_roofs_and_dots():
+    dots = {"sum": (0.1, 2e9), "product": (100.0, 9e10)}
+    ax = plot_roofline(1e11, {"memory": 2e10, "cache": 1e11}, dots)
+    memory, cache, *points = ax.get_lines()
+    assert [line.get_label() for line in (memory, cache)] == ["memory", "cache"]
+    assert memory.get_ydata().max() == 100 and memory.get_ydata()[0] < cache.get_ydata()[0]
+    assert [(p.get_xdata()[0], p.get_ydata()[0]) for p in points] == [(0.1, 2), (100, 90)]
+    assert [point.get_label() for point in points] == list(dots)
+    assert len({(point.get_color(), point.get_marker()) for point in points}) == len(points)
+
+
+@pytest.mark.parametrize(
+    ("P", "W", "dot", "why"),
+    [(0, 1, (1, 1), "P must"), (1, -1, (1, 1), "memory must"), (1, 1, (1, 0), "dot must")],
+)
+def test_a_roof_of_nothing_is_refused(P, W, dot, why):
+    with pytest.raises(ValueError, match=why):
+        plot_roofline(P, {"memory": W}, {"dot": dot})
 
 
 def test_timelines_below_each_other_on_one_scale():

@@ -202,3 +202,16 @@ def test_an_error_that_surfaces_while_waiting_goes_on(capsys):
 def test_the_base_class_cannot_wait():
     with pytest.raises(NotImplementedError), Benchmark():
         pass
+
+
+def test_device_times_count_what_the_process_works():
+
+    def work():
+        sum(range(200_000))
+
+    jobs = {"idle": lambda: time.sleep(0.02), "work": work}
+    cpu = timing.device_times(jobs, 2, synchronize=lambda: None, on_gpu=False)
+    gpu = timing.device_times(jobs, 2, synchronize=lambda: None, on_gpu=True)
+    if time.get_clock_info("process_time").resolution < 1e-5:
+        assert cpu["idle"] < 0.01 < 0.02 <= gpu["idle"]
+    assert list(cpu) == list(jobs) and cpu["work"] > 0

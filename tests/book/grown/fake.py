@@ -11,7 +11,12 @@ from d2l_local.law import law  # noqa: F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import timeline
-from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: F401
+from d2l_local.measure.charts import (  # noqa: F401
+    plot_prediction,
+    plot_roofline,
+    plot_timelines,
+)
+from d2l_local.measure.latency import read_time  # noqa: F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: F401
 from d2l_local.processes import in_new_process  # noqa: F401
 

@@ -1,0 +1,63 @@
+"""How far operators are from what their counts predict: the rows of both frameworks' benchmarks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+
+import numpy as np
+
+
+def ratios(
+    d2l, device, n: int, product: Callable[[], object], one: Callable[[], object]
+) -> dict[str, float]:
+    """Measured over predicted seconds of the section's eight operators on a device, by name.
+
+    ``product()`` multiplies two matrices of n x n in float32, ``one()`` is an operation on a single
+    number. As in the section on hardware, but the best of more rounds.
+    """
+    on_gpu = not str(device).startswith("cpu")
+    b = 1024 if on_gpu else 64
+    sizes = [2**i for i in range(14, 31 if on_gpu else 28)]
+    rates = np.max([d2l.copy_rates(device, sizes) for _ in range(3)], axis=0)
+    W = np.maximum.accumulate(rates[::-1])[::-1]
+    t_q = d2l.device_times({"": one}, 9, number=100)[""]
+    eight = dict(list(d2l.operators(device, b).items())[:8])
+    jobs = {name: operator.run for name, operator in eight.items()}
+    measured = d2l.device_times({**jobs, "product": product}, 15, number=5)
+    P = 2 * n**3 / measured["product"]
+
+    def predicted(operator) -> float:
+        _, inputs, weight, output = operator
+        F = math.prod(output) * (2 * math.prod(weight[1:]) if weight else 1)
+        shapes = [*inputs, output, *([weight] if weight else [])]
+        moved = 4 * sum(map(math.prod, shapes))
+        return t_q + max(F / P, moved / np.interp(moved, sizes, W))
+
+    return {name: measured[name] / predicted(eight[name]) for name in eight}
+
+
+def rows(where: str, found: dict[str, float]) -> list:
+    """The two rows of one device."""
+    from bench import Row
+
+    worst = max(found, key=lambda name: found[name])
+    shown = ", ".join(f"{ratio:.2f}" for ratio in found.values())
+    return [
+        Row(
+            f"eight operators, {where}: measured / predicted, median",
+            "1 is the bound",
+            shown,
+            statistics.median(found.values()),
+            at_least=0.8,
+            at_most=1.25,
+        ),
+        Row(
+            f"eight operators, {where}: measured / predicted, largest",
+            "1 is the bound",
+            worst,
+            found[worst],
+            at_most=2,
+        ),
+    ]
