@@ -35,6 +35,8 @@ from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.measure.timeline import on_record  # noqa: E402, F401
+from d2l_local.measure.wire import Wire  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
