@@ -659,7 +659,12 @@ def bottleneck(d):
         ("Python", "overhead", "t_q", t("pay it less often")),
         (t("link"), "copy", "t_x", t("few large messages; hide them")),
         (t("one device of several"), "compute", "t_c", t("share out by speed")),
-        (t("every device"), "compute", "t_c", t("nearer to P, or to W?")),
+        (
+            t("every device"),
+            "compute",
+            "t_c",
+            t("near P: fewer FLOP, or faster\nnear W: fewer bytes"),
+        ),
         (t("none: times add"), "wait", "", t("who waits for whom?")),
     ]
     for i, (lane, kind, term, cure) in enumerate(rows):
@@ -668,5 +673,5 @@ def bottleneck(d):
         d.box(354, y, 192, 44, lane, kind=kind)
         if term:
             d.symbol(474, y, term)
-        d.arrow([(494, y), (530, y)])
+        d.arrow([(494 if term else 450, y), (530, y)])
         d.box(645, y, 230, 44, cure, kind="plain")
