@@ -178,8 +178,13 @@ def loaders() -> dict:
     return {**result, "ours": sorted(images_per_second(ours) for _ in range(5))[2]}
 
 
-def notebook(section: str, until: str, framework: str = "mxnet") -> dict:
-    """Variables of a notebook after its code cells up to the one with the id ``until`` have run."""
+def notebook(
+    section: str, until: str, framework: str = "mxnet", beginnings: tuple[str, ...] = ("",)
+) -> dict:
+    """Variables of a notebook after its code cells up to the one with the id ``until`` have run.
+
+    Of them, those whose ids have one of these ``beginnings``.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -187,7 +192,8 @@ def notebook(section: str, until: str, framework: str = "mxnet") -> dict:
     variables = {}
     with contextlib.redirect_stdout(sys.stderr):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code" and cell["id"] != "setup":
+            wanted = cell["id"].startswith(beginnings) and cell["id"] != "setup"
+            if cell["cell_type"] == "code" and wanted:
                 name, lines = f"<{section}: {cell['id']}>", cell["source"]
                 linecache.cache[name] = (1, None, lines, name)  # For in_new_process to find
                 exec(compile("".join(lines), name, "exec"), variables)
@@ -254,7 +260,8 @@ def lenet() -> dict:
 
 def capstone(framework: str = "mxnet") -> dict:
     """Seconds of the last patient of the section on bottlenecks, sick and cured by its solution."""
-    names = notebook("bottleneck", CAPSTONE_CELL, framework)
+    cells = ("intro", "program", "last-patient", CAPSTONE_CELL)
+    names = notebook("bottleneck", CAPSTONE_CELL, framework, cells)
     slow, fast, files, digits = (names[name] for name in ("slow", "fast", "files", "digits"))
     jobs = {"sick": lambda: slow(files[:3], digits), "cured": lambda: fast(files[:3], digits)}
     return {name: times.median for name, times in names["d2l"].compare(jobs, 5).items()}

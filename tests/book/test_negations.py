@@ -243,6 +243,7 @@ REPLICAS_TORCH = (
 FULL = (
     "def full(timeline):\n"
     "    return [lane for lane in timeline.lanes if timeline.idle(lane) < 0.25]\n"
+    "record = lambda job: d2l.Timeline.of(job)\n"
     "lane, lane2, wait = '{lane}/0', '{lane}/1', lambda *_: None\n"
     "patients, device = dict.fromkeys('ABCDEF', wait), d2l.try_gpu()\n"
     "turns = {{'input': [('a', 0, 1)], lane: [('b', 1, 2)]}}\n"
