@@ -116,6 +116,13 @@ class Face(Protocol):
         """When the stages of a pipeline would do their tasks."""
 
     @staticmethod
+    def on_record(lane: str, name: str) -> contextlib.AbstractContextManager[None]:
+        """Put what a block does on a lane of the Timeline that is recording, if one is."""
+
+    Wire: type
+    """``Wire(1e-3, 125e6)``: a connection that takes its time for messages and carries nothing."""
+
+    @staticmethod
     def own_core() -> contextlib.AbstractContextManager[None]:
         """Keep this thread on a core of its own inside a ``with`` block."""
 

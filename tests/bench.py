@@ -31,6 +31,7 @@ import roofline
 from settings import NOTHING_SET
 
 ASYNC_CELL = "model-guess_1"  # After this cell the model is measured
+CAPSTONE_CELL = "ex-capstone-hint_1"  # The exercise's solution
 SECONDS = 300  # For one configuration: longer means that it hangs
 PRODUCT = 1500  # Rows and columns of the matrices that are multiplied
 
@@ -180,16 +181,22 @@ def loaders() -> dict:
     return {**result, "ours": sorted(images_per_second(ours) for _ in range(5))[2]}
 
 
-def notebook(section: str, until: str) -> dict:
-    """Variables of a notebook after its code cells up to the one with the id ``until`` have run."""
+def notebook(
+    section: str, until: str, framework: str = "mxnet", beginnings: tuple[str, ...] = ("",)
+) -> dict:
+    """Variables of a notebook after its code cells up to the one with the id ``until`` have run.
+
+    Of them, those whose ids have one of these ``beginnings``.
+    """
     import matplotlib
 
     matplotlib.use("agg")
-    path = Path(__file__).parents[1] / f"chapters/mxnet/en/{section}.ipynb"
+    path = Path(__file__).parents[1] / f"chapters/{framework}/en/{section}.ipynb"
     variables = {}
     with contextlib.redirect_stdout(sys.stderr):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            if cell["cell_type"] == "code" and cell["id"] != "setup":
+            wanted = cell["id"].startswith(beginnings) and cell["id"] != "setup"
+            if cell["cell_type"] == "code" and wanted:
                 name, lines = f"<{section}: {cell['id']}>", cell["source"]
                 linecache.cache[name] = (1, None, lines, name)  # For in_new_process to find
                 exec(compile("".join(lines), name, "exec"), variables)
@@ -269,6 +276,15 @@ def lenet() -> dict:
     times = d2l.compare({**steps, "Trainer": by_trainer}, 7, number=6)
     images = {"one": 256, "two": 512, "Trainer": 512}
     return {name: images[name] / time.minimum for name, time in times.items()}
+
+
+def capstone(framework: str = "mxnet") -> dict:
+    """Seconds of the last patient of the section on bottlenecks, sick and cured by its solution."""
+    cells = ("intro", "program", "last-patient", CAPSTONE_CELL)
+    names = notebook("bottleneck", CAPSTONE_CELL, framework, cells)
+    slow, fast, files, digits = (names[name] for name in ("slow", "fast", "files", "digits"))
+    jobs = {"sick": lambda: slow(files[:3], digits), "cured": lambda: fast(files[:3], digits)}
+    return {name: times.median for name, times in names["d2l"].compare(jobs, 5).items()}
 
 
 def resnet() -> dict:
@@ -414,6 +430,7 @@ def _network(kind):
 
 WORKERS = [
     asynchronous,
+    capstone,
     compute_and_copy,
     hybridized,
     lenet,
@@ -625,6 +642,20 @@ def multiple_gpus_concise() -> list[Row]:
     return rows
 
 
+def bottleneck() -> list[Row]:
+    return [healed(isolated(capstone))]
+
+
+def healed(seconds: dict) -> Row:
+    return Row(
+        "the last patient, sick / cured",
+        f"sick {1e3 * seconds['sick']:.0f} ms",
+        f"{1e3 * seconds['cured']:.0f} ms",
+        seconds["sick"] / seconds["cured"],
+        at_least=4,
+    )
+
+
 def run() -> list[Row]:
     """Minutes of `make run` for one section in both languages."""
     start = time.perf_counter()
@@ -658,6 +689,7 @@ ROWS = [
     hardware,
     multiple_gpus,
     multiple_gpus_concise,
+    bottleneck,
     run,
 ]
 

@@ -20,7 +20,7 @@ from d2l_local.torch.launch import torchrun
 
 import roofline
 import torch
-from bench import Row, table
+from bench import Row, capstone, healed, table
 from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
@@ -460,7 +460,12 @@ def rings() -> list[Row]:
     return rows
 
 
-NEEDS = {hardware: 0, products: 2, copies: 1, lenets: 2, resnets: 2, rings: 2}
+def bottleneck() -> list[Row]:
+    """The last patient of the section on bottlenecks: on the CPU, without a GPU too."""
+    return [healed(capstone("pytorch"))]
+
+
+NEEDS = {hardware: 0, products: 2, copies: 1, lenets: 2, resnets: 2, rings: 2, bottleneck: 0}
 
 
 def main(names: list[str]) -> None:

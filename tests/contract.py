@@ -157,6 +157,11 @@ def charts(d2l) -> None:
     with d2l.Timeline() as timeline, timeline.span("Python", "make"):
         pass
     assert list(timeline.lanes) == ["Python"]
+    with d2l.Timeline() as timeline, d2l.on_record("Python", "make"):
+        wire = d2l.Wire(1e-3, 1e6)
+        wire.send(1000)
+        wire.wait()
+    assert list(timeline.lanes) == ["Python", "wire"] and timeline.busy("wire") >= 2e-3
     assert len(d2l.plot_timelines({"one": timeline}).axes) == 1
     ax, text = printed(d2l.plot_prediction, [1], {"a": [2.0]}, {"a": [4.0]}, "n", "s")
     assert ax.get_xlabel() == "n" and text == "a: error median 50%, largest 50%\n"

@@ -641,3 +641,37 @@ def bw_hierarchy(d):
         (line, fill), _, _ = KINDS[kind]
         d.rect(248, y - 12, size, 24, (line, fill), 0)
         d.text(256 + size, y, f"{size:g} GB/s", SMALL, anchor="start")
+
+
+@figure(780, 432)
+def bottleneck(d):
+    """Which lane is full? From the timeline of one step to the term of the law.
+
+    If the input's lane is full, loading is the bottleneck; if Python's, t_q; if a link's, t_x; if
+    one device of several, a straggler; if the device, t_c, and the next question is whether it
+    works near P or near W. If no lane is full, the parts take turns, and the question is who waits
+    for whom.
+    """
+    t = d.t
+    d.box(110, 216, 172, 72, t("Record one step.\nWhich lane is full?"), kind="notice")
+    rows = [
+        (t("input"), "overhead", "", t("decode once, or ahead")),
+        ("Python", "overhead", "t_q", t("pay it less often")),
+        (t("link"), "copy", "t_x", t("few large messages; hide them")),
+        (t("one device of several"), "compute", "t_c", t("share out by speed")),
+        (
+            t("every device"),
+            "compute",
+            "t_c",
+            t("near P: fewer FLOP, or faster\nnear W: fewer bytes"),
+        ),
+        (t("none: times add"), "wait", "", t("who waits for whom?")),
+    ]
+    for i, (lane, kind, term, cure) in enumerate(rows):
+        y = 46 + 68 * i
+        d.arrow([(196, 216 + (y - 216) / 6), (258, y)])
+        d.box(354, y, 192, 44, lane, kind=kind)
+        if term:
+            d.symbol(474, y, term)
+        d.arrow([(494 if term else 450, y), (530, y)])
+        d.box(645, y, 230, 44, cure, kind="plain")

@@ -236,3 +236,15 @@ class Timeline:
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def on_record(lane: str, name: str) -> Iterator[None]:
+    """Put what a block does on a lane of the Timeline that is recording, if one is.
+
+    A program names its parts so once, for whoever may look: ``with on_record("input", "load"):``,
+    or the same as the decorator of a function. See `Timeline.span`.
+    """
+    recording = Timeline._recording
+    with recording.span(lane, name) if recording else contextlib.nullcontext():
+        yield

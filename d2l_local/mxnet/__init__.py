@@ -40,6 +40,8 @@ from d2l_local.measure.charts import (  # noqa: E402, F401
 )
 from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.measure.timeline import on_record  # noqa: E402, F401
+from d2l_local.measure.wire import Wire  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401

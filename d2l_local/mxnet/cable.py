@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import time
 import weakref
 
 from d2l_local.arguments import positive_number
-from d2l_local.measure.timeline import Timeline
+from d2l_local.measure.timeline import on_record
 
 import mxnet as mx
 from mxnet.kvstore import KVStoreBase
@@ -53,11 +52,8 @@ class Cable(KVStoreBase):
         return False
 
     def _carry(self, num_bytes: int, k: int) -> None:
-        recording = Timeline._recording
-        with self._one_at_a_time:
-            on_record = recording.span(LANE, "copy") if recording else contextlib.nullcontext()
-            with on_record:
-                time.sleep(2 * (k - 1) / k * num_bytes / self.bytes_per_second)
+        with self._one_at_a_time, on_record(LANE, "copy"):
+            time.sleep(2 * (k - 1) / k * num_bytes / self.bytes_per_second)
 
 
 class _Exchange(mx.operator.CustomOp):

@@ -85,6 +85,8 @@ from d2l_local.measure.charts import (  # noqa: E402, F401
 )
 from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.measure.timeline import on_record  # noqa: E402, F401
+from d2l_local.measure.wire import Wire  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
