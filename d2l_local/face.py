@@ -33,6 +33,12 @@ class Face(Protocol):
     Memory: type
     """``with d2l.Memory() as memory:`` samples the process's memory; `memory.peak` in bytes."""
 
+    Held: type
+    """``held = d2l.Held()`` counts what devices hold; ``held.peak`` in bytes, of the fullest."""
+
+    Wire: type
+    """``d2l.Wire(1e9).send(n)`` takes as long as a link for ``n`` bytes; returns what waits."""
+
     Crowding: type
     """``with d2l.Crowding() as crowding:`` tells the ``share`` of time for which cores lacked."""
 

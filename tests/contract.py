@@ -54,6 +54,7 @@ def keep(d2l) -> None:
         timelines,
         charts,
         schedules,
+        counts,
         images,
     ):
         promise(d2l)
@@ -164,6 +165,17 @@ def charts(d2l) -> None:
 def schedules(d2l) -> None:
     predicted = d2l.pipeline_schedule([["F0", "B0"]] * 2, {"F": 1.0, "B": 2.0})
     assert predicted.seconds == 6 and d2l.schedule({"a": [("b", 1.0, [])]}).seconds == 1
+
+
+def counts(d2l) -> None:
+    held = d2l.Held()
+    held["W"], held["again"] = [[np.ones((2, 3))]] * 2
+    held["g"] = [np.ones(1)]
+    del held["W"]
+    assert (held.bytes, held.peak) == (28, 28)
+    with d2l.Timeline() as timeline:
+        d2l.Wire(1e6).send(10, "g")()
+    assert [span.name for span in timeline.lanes["link"]] == ["copy of g"]
 
 
 def images(d2l) -> None:

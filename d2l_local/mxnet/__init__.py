@@ -34,7 +34,9 @@ from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
+from d2l_local.measure.held import Held  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.measure.wire import Wire  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
@@ -48,7 +50,7 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
     try_gpu,
 )
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
-from d2l_local.mxnet.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.recorder import Timeline  # noqa: E402
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401
@@ -68,6 +70,7 @@ from d2l_local.mxnet.training import (  # noqa: E402, F401
 )
 from d2l_local.prepare.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
+from d2l_local.trials import ChainTrial  # noqa: E402, F401
 
 
 def _to_mxnet(array):

@@ -79,7 +79,9 @@ from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: E402, F401
+from d2l_local.measure.held import Held  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.measure.wire import Wire  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
@@ -96,11 +98,13 @@ from d2l_local.torch.device import (  # noqa: E402, F401
 from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
-from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.torch.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
+from d2l_local.torch.transformer import transformer_step  # noqa: E402, F401
+from d2l_local.trials import ChainTrial  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402
 

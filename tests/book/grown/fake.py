@@ -12,7 +12,9 @@ from d2l_local.machine.cores import Crowding, own_core  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import timeline
 from d2l_local.measure.charts import plot_prediction, plot_timelines  # noqa: F401
+from d2l_local.measure.held import Held  # noqa: F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: F401
+from d2l_local.measure.wire import Wire  # noqa: F401
 from d2l_local.processes import in_new_process  # noqa: F401
 
 import numpy as np
