@@ -239,6 +239,170 @@ REPLICAS_TORCH = (
     "        p.grad = {grad} + torch.zeros(10).double()\n"
     "        p.data -= {update}\n"
 )
+# A trial of ways to train whose outcome is said, and the steps of a device over a link: t_x is one
+# second, t_c with 64 rows as well.
+OUTCOME = (
+    "from types import SimpleNamespace as Outcome\n"
+    "k, L, links = 4, 8, None\n"
+    "copies, first = Outcome(kept=4, sent=1.5), Outcome(kept=2.5, sent=1.5)\n"
+    "trial = lambda *_, **__: Outcome(kept={kept}, sent={sent}, difference={difference})\n"
+    "d2l.ChainTrial = lambda *_, **__: trial\n"
+)
+TABLE = (
+    OUTCOME.format(kept=0, sent=0, difference=0)
+    + "second, third = Outcome(kept={second}, sent=1.5), Outcome(kept={third}, sent=2.25)\n"
+)
+OVER_A_LINK = """
+from types import SimpleNamespace as Time
+L, m, bs, wire = 8, 1.0, (16, 64, 256), Time(bytes_per_second=24.0)
+compute, step = lambda b: None, lambda b, waited: waited
+sends = {"data parallel": (0.1,), "ZeRO-3": (0.1,), "in turns": (1.0,)}
+takes = {
+    "t_c": lambda t: t,
+    "data parallel": lambda t: max(t, t / 3 + 2 / 3),
+    "ZeRO-3": lambda t: max(t, 1),
+    "in turns": lambda t: t + 1,
+}
+d2l.compare = lambda jobs, *_: {(n, b): Time(minimum=takes[n](b / 64)) for n, b in jobs}
+T, t_c, t_x = {"ZeRO-3": [1, 1.1, 4]}, [0.25, 1, 4], 1
+beside = dict(cpu_0=[("dot", 0, 1)], link=[("copy of gather", 0.2, 0.8)])
+"""
+SHARDING = (  # In both frameworks
+    (
+        "baseline_1",
+        OUTCOME.format(kept=4, sent=3, difference=0),
+        "an all-reduce sends all to all",
+    ),
+    (
+        "baseline_1",
+        OUTCOME.format(kept=4, sent=1.5, difference=0.1),
+        "data parallelism computes other weights than one device",
+    ),
+    (
+        "zero-1-guess_1",
+        OUTCOME.format(kept=4, sent=1.5, difference=0),
+        "ZeRO-1 keeps as much as data parallelism",
+    ),
+    (
+        "zero-1-guess_1",
+        OUTCOME.format(kept=2.5, sent=1.5, difference=0.1),
+        "Adam on rows of its own makes other weights",
+    ),
+    (
+        "zero-2-guess_1",
+        OUTCOME.format(kept=1.8, sent=2.25, difference=0),
+        "ZeRO-2 sends half as much again",
+    ),
+    (
+        "zero-3-guess_1",
+        OUTCOME.format(kept=1.2, sent=1.5, difference=0),
+        "ZeRO-3 sends what data parallelism sends",
+    ),
+    (
+        "zero-3-guess_1",
+        OUTCOME.format(kept=1.2, sent=2.25, difference=0.1),
+        "gathered weights are other weights",
+    ),
+    ("table_1", TABLE.format(second=2.5, third=1.21875), "ZeRO-2 keeps all gradients"),
+    ("table_1", TABLE.format(second=1.84375, third=1), "ZeRO-3 divides all, also a layer at work"),
+    (
+        "hidden-guess_1",
+        OVER_A_LINK + "sends['ZeRO-3'] = (0.35,)",
+        "what ZeRO-3 sends in addition is not hidden, however many rows there are",
+    ),
+    (
+        "hidden-guess_1",
+        OVER_A_LINK + "sends['in turns'] = (0.1,)",
+        "nothing is gained by asking ahead",
+    ),
+    (
+        "law_1",
+        OVER_A_LINK + "d2l.Timeline, T['ZeRO-3'][1] = recorded(**beside), 2",
+        "exchange and computation take turns, by the clock",
+    ),
+    (
+        "law_1",
+        OVER_A_LINK + "beside['link'] = [('copy of gather', 1, 2)]\n"
+        "d2l.Timeline = recorded(**beside)",
+        "exchange and computation take turns in the recording",
+    ),
+)
+
+
+# For training on several devices: times for numbers of devices and images, and steps of two.
+MODEL = (
+    "bs, on_gpu, per_image, N_t_q = [1, 4, 16, 64, 256], False, 1e-4, 1e-3\n"
+    "from types import SimpleNamespace\n"
+    "crowding = SimpleNamespace(share=0)\n"
+    "def model(k, b): return max(k * N_t_q, per_image * b)\n"
+    "T = {{(k, b): {time} for k in (1, 2) for b in bs}}\n"
+)
+LAW = (
+    MODEL + "params, devices, lanes = [], ['d0', 'd1'], ['cpu/0', 'cpu/1']\n"
+    "steps, allreduce = {{(2, 256): lambda: None}}, lambda data: None\n"
+    "FlatParams = lambda *_: SimpleNamespace(grad=None)\n"
+    "d2l.Timeline = recorded(cpu_0=[('a', 0, 2)], cpu_1=[('a', {begin}, {begin} + 2)])\n"
+)
+SMALL = (
+    "from types import SimpleNamespace as Time\n"
+    "small, on = 4, lambda *_: None\n"
+    "def compare(steps, *_, wait=True): return {{k: Time(minimum={time}) for k in steps}}\n"
+    "d2l.compare = compare\n"
+)
+CURES = (
+    "from types import SimpleNamespace as Time\n"
+    "names = ['as it was', 'no wait', 'one buffer', 'twice the images', 'one launch']\n"
+    "cures, on_gpu = dict.fromkeys(names), True\n"
+    "spent = {{'as it was': 4, 'no wait': 4, 'one buffer': {one}, 'twice the images': {twice},\n"
+    "          'one launch': {launch}}}\n"
+    "d2l.compare = lambda *_, **__: {{n: Time(minimum=float(spent[n])) for n in names}}\n"
+)
+
+FUSED_MX = (
+    "X, y, params, two = [0], [0], [nd.zeros(4)], [[nd.zeros(4)]]\n"
+    "devices = [mx.cpu(0), mx.cpu(1)]\n"
+    "compute_gradients = allreduce = lambda *_: None\n"
+    "class FlatParams(list):\n"
+    "    def __init__(self, params, device):\n"
+    "        self.data = params[0].copyto(device)\n"
+    "        self.grad = {grad} + nd.zeros_like(self.data)\n"
+    "        super().__init__([self.data])\n"
+)
+FUSED_TORCH = (
+    "X, y, rows = torch.zeros(2), torch.zeros(2), [1, 1]\n"
+    "exact, two = [torch.zeros(4)], [[torch.zeros(4)]]\n"
+    "devices = [torch.device('cpu')] * 2\n"
+    "allreduce = lambda *_: None\n"
+    "class FlatParams(list):\n"
+    "    made = 0\n"
+    "    def __init__(self, params, device, n=0):\n"
+    "        self.data, FlatParams.made = params[0].clone(), FlatParams.made + 1\n"
+    "        self.grad = {grad} + torch.zeros(4)\n"
+    "        super().__init__([self.data])\n"
+    "    def gradient(self, X, y): pass\n"
+    "Graphed = FlatParams\n"
+)
+REPLICAS_MX = (
+    "params = [nd.zeros(10)]\n"
+    "devices = [mx.cpu(0), mx.cpu(1)]\n"
+    "def get_params(params, device):\n"
+    "    copies = [p.copyto(device) for p in params]\n"
+    "    [p.attach_grad() for p in copies]\n"
+    "    return copies\n"
+    "def train_batch(X, y, replicas, devices, lr):\n"
+    "    for i, [p] in enumerate(replicas):\n"
+    "        p.grad[:] = {grad}\n"
+    "        p[:] -= {update}\n"
+)
+REPLICAS_TORCH = (
+    "params = [torch.zeros(10)]\n"
+    "devices = [torch.device('cpu')] * 2\n"
+    "def get_params(params, device): return [p.clone().requires_grad_() for p in params]\n"
+    "def train_batch(X, y, replicas, devices, lr):\n"
+    "    for i, [p] in enumerate(replicas):\n"
+    "        p.grad = {grad} + torch.zeros(10).double()\n"
+    "        p.data -= {update}\n"
+)
 
 NEGATIONS = (
     # --- MXNet ---
@@ -1708,6 +1872,29 @@ NEGATIONS = (
         "law_1",
         LAW.format(time="(9 if b == 16 else 1) * model(k, b)", begin=0),
         "a step takes longer than all of its parts",
+    ),
+    *(Negation(name, "sharding", *row) for name in ("mxnet", "pytorch") for row in SHARDING),
+    Negation(
+        "pytorch",
+        "sharding",
+        "library-guess_1",
+        "fully_sharded = None\nd2l.torchrun = lambda *_: [[8320, True, 12, 4]] * 2",
+        "each block is gathered three times",
+    ),
+    Negation(
+        "pytorch",
+        "sharding",
+        "library-guess_1",
+        "fully_sharded = None\nd2l.torchrun = lambda *_: [[8320, False, 8, 4]] * 2",
+        "sharded, the network has other gradients",
+    ),
+    Negation(
+        "pytorch",
+        "sharding",
+        "library-lesson_1",
+        "d2l.has_gpus = lambda n: True\n"
+        "d2l.torchrun = lambda *_, **__: [[0.1, 0.1, 2**34, 778 * 10**6]] * 2",
+        "sharding saves no memory",
     ),
 )
 
