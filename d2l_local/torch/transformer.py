@@ -31,12 +31,13 @@ def transformer_step(
     anew in backpropagation. The default sizes make 778 million parameters.
     """
     torch.manual_seed(0)
-    net: nn.Module = _Transformer(layers, width, words, recompute).to(device)
-    count = sum(parameter.numel() for parameter in net.parameters())
+    transformer = _Transformer(layers, width, words, recompute).to(device)
+    count = sum(parameter.numel() for parameter in transformer.parameters())
+    net: nn.Module = transformer
     if sharded:
-        _shard(net)
+        _shard(transformer)
     else:
-        net = nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
+        net = nn.parallel.DistributedDataParallel(transformer, gradient_as_bucket_view=True)
     trainer = torch.optim.AdamW(net.parameters(), lr=1e-4, fused=device.type == "cuda")
     tokens = torch.randint(0, words, (rows, TOKENS), device=device)
 
@@ -52,11 +53,11 @@ def transformer_step(
     return step, count
 
 
-def _shard(net: nn.Module) -> None:
+def _shard(net: _Transformer) -> None:
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
-    for block in net.blocks:  # type: ignore[union-attr]
+    for block in net.blocks:
         fully_shard(block, mp_policy=policy)
     fully_shard(net, mp_policy=policy)
 
