@@ -7,6 +7,7 @@ Its floors from the ground up; a module imports from its own room and from the f
 - `measure`, `data`, `hosts`: times and timelines, Fashion-MNIST, and hosts made of this machine;
 - `prepare`: what makes MXNet importable and fast;
 - `face`, `exercise`, `law`, `links`: what all frameworks share of the names that a notebook calls;
+- `trials`: ways to train over such links, held against one device;
 - `mxnet`, `torch`: the faces, which stand in for ``d2l.mxnet`` and ``d2l.torch``;
 - `preflight`, `colab`, `drafts`: doors for a reader in trouble, in Colab, or with an older edition.
 

@@ -33,6 +33,12 @@ class Face(Protocol):
     Memory: type
     """``with d2l.Memory() as memory:`` samples the process's memory; `memory.peak` in bytes."""
 
+    Held: type
+    """``held = d2l.Held()`` counts what devices hold; ``held.peak`` in bytes, of the fullest."""
+
+    Wire: type
+    """``d2l.Wire(125e6, latency=1e-3).send(n)`` takes as long as a link; returns what waits."""
+
     Crowding: type
     """``with d2l.Crowding() as crowding:`` tells the ``share`` of time for which cores lacked."""
 
@@ -118,9 +124,6 @@ class Face(Protocol):
     @staticmethod
     def on_record(lane: str, name: str) -> contextlib.AbstractContextManager[None]:
         """Put what a block does on a lane of the Timeline that is recording, if one is."""
-
-    Wire: type
-    """``Wire(1e-3, 125e6)``: a connection that takes its time for messages and carries nothing."""
 
     @staticmethod
     def own_core() -> contextlib.AbstractContextManager[None]:

@@ -465,7 +465,59 @@ def bottleneck() -> list[Row]:
     return [healed(capstone("pytorch"))]
 
 
-NEEDS = {hardware: 0, products: 2, copies: 1, lenets: 2, resnets: 2, rings: 2, bottleneck: 0}
+# ---- A transformer, sharded ----------------------------------------------------------------------
+
+
+def transformer(device, rows, sharded, recompute):
+    """Seconds a step of 778M parameters, and until Python has issued it; the peak in bytes."""
+    from d2l_local import torch as d2l
+
+    step, _ = d2l.transformer_step(device, rows, sharded, recompute=recompute)
+    for _ in range(3):  # The averages are made in the first
+        step()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    T, t_q = [d2l.measure(step, 7, wait=wait).median for wait in (True, False)]
+    return T, t_q, torch.cuda.max_memory_allocated()
+
+
+def shards() -> list[Row]:
+    """FSDP2 against DistributedDataParallel, 1,024 tokens a row, on two GPUs."""
+    found = {}
+    for rows, recompute in ((4, True), (16, False)):
+        for sharded in (False, True):
+            runs = torchrun(transformer, 2, rows=rows, sharded=sharded, recompute=recompute)
+            found[rows, sharded] = T, t_q, peak = [max(each) for each in zip(*runs)]
+            text = f"{1e3 * T:.0f} ms, Python {1e3 * t_q:.0f}, peak {peak / 2**30:.1f} GiB"
+            print(f"rows {rows}, sharded {sharded}: {text}", file=sys.stderr)
+    rows = []
+    for number, what, column, bound, unit, scale in (
+        (4, "peak per GPU, 4 rows, recomputation", 2, 0.4, "GiB", 2**-30),
+        (16, "time of a step, 16 rows", 0, 1.0, "ms", 1e3),
+    ):
+        ddp, fsdp = (found[number, sharded][column] for sharded in (False, True))
+        rows.append(
+            Row(
+                f"a transformer of 778M parameters, FSDP2 against DDP: {what}",
+                f"{scale * ddp:.1f} {unit} by DDP",
+                f"{scale * fsdp:.1f} {unit}",
+                fsdp / ddp,
+                at_most=bound,
+            )
+        )
+    return rows
+
+
+NEEDS = {
+    hardware: 0,
+    products: 2,
+    copies: 1,
+    lenets: 2,
+    resnets: 2,
+    rings: 2,
+    shards: 2,
+    bottleneck: 0,
+}
 
 
 def main(names: list[str]) -> None:

@@ -55,6 +55,7 @@ def keep(d2l) -> None:
         charts,
         rooflines,
         schedules,
+        counts,
         images,
     ):
         promise(d2l)
@@ -158,7 +159,7 @@ def charts(d2l) -> None:
         pass
     assert list(timeline.lanes) == ["Python"]
     with d2l.Timeline() as timeline, d2l.on_record("Python", "make"):
-        wire = d2l.Wire(1e-3, 1e6)
+        wire = d2l.Wire(1e6, latency=1e-3)
         wire.send(1000)
         wire.wait()
     assert list(timeline.lanes) == ["Python", "wire"] and timeline.busy("wire") >= 2e-3
@@ -175,6 +176,17 @@ def rooflines(d2l) -> None:
 def schedules(d2l) -> None:
     predicted = d2l.pipeline_schedule([["F0", "B0"]] * 2, {"F": 1.0, "B": 2.0})
     assert predicted.seconds == 6 and d2l.schedule({"a": [("b", 1.0, [])]}).seconds == 1
+
+
+def counts(d2l) -> None:
+    held = d2l.Held()
+    held["W"], held["again"] = [[np.ones((2, 3))]] * 2
+    held["g"] = [np.ones(1)]
+    del held["W"]
+    assert (held.bytes, held.peak) == (28, 28)
+    with d2l.Timeline() as timeline:
+        d2l.Wire(1e6).send(10, "g")()
+    assert [span.name for span in timeline.lanes["wire"]] == ["copy of g"]
 
 
 def images(d2l) -> None:

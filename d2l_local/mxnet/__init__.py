@@ -38,6 +38,7 @@ from d2l_local.measure.charts import (  # noqa: E402, F401
     plot_roofline,
     plot_timelines,
 )
+from d2l_local.measure.held import Held  # noqa: E402, F401
 from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
@@ -55,7 +56,7 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
     try_gpu,
 )
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
-from d2l_local.mxnet.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.operators import copy_rates, device_times, operators  # noqa: E402, F401
 from d2l_local.mxnet.recorder import Timeline  # noqa: E402
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
@@ -76,6 +77,7 @@ from d2l_local.mxnet.training import (  # noqa: E402, F401
 )
 from d2l_local.prepare.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
+from d2l_local.trials import ChainTrial  # noqa: E402, F401
 
 
 def _to_mxnet(array):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 from d2l_local import links
@@ -14,7 +15,9 @@ class Links(links.Links):
     __doc__ = links.Links.__doc__
 
     def _find(self, k):
-        return devices(k)
+        with warnings.catch_warnings():  # More devices than cores count as well, if not as fast
+            warnings.filterwarnings("ignore", message=r"\d+ CPU devices on")
+            return devices(k)
 
     def place(self, x, i):
         return nd.array(x, ctx=self.devices[i], dtype="float32")

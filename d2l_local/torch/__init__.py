@@ -83,6 +83,7 @@ from d2l_local.measure.charts import (  # noqa: E402, F401
     plot_roofline,
     plot_timelines,
 )
+from d2l_local.measure.held import Held  # noqa: E402, F401
 from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
@@ -103,12 +104,14 @@ from d2l_local.torch.device import (  # noqa: E402, F401
 from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
-from d2l_local.torch.mlp import mlp_step  # noqa: E402, F401
+from d2l_local.torch.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.torch.operators import copy_rates, device_times, operators  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
+from d2l_local.torch.transformer import transformer_step  # noqa: E402, F401
+from d2l_local.trials import ChainTrial  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402
 

@@ -1,8 +1,9 @@
-"""A multilayer perceptron and its training step, in one function."""
+"""A multilayer perceptron: its training step in one function, and layer by layer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -31,3 +32,28 @@ def mlp_step(
         return loss.detach()
 
     return step
+
+
+def layer_tasks(layers: int, width: int, rows: int) -> list[Callable[[], None]]:
+    """Return the ``2 * layers`` tasks of a training step, to be called in this order, repeatedly.
+
+    Each computes one dense layer with tanh, without a bias, on ``rows`` rows, with one thread on
+    the CPU, and returns when it has: forward from the first layer to the last, then backward, the
+    gradients of the layer's weights and inputs.
+    """
+    weights = [torch.randn(width, width) / width**0.5 for _ in range(layers)]
+    outputs = [torch.randn(rows, width)]
+    head = torch.ones(rows, width)
+
+    def forward(W: torch.Tensor) -> None:
+        torch.set_num_threads(1)
+        outputs.append(torch.tanh(outputs[-1] @ W))
+
+    def backward(W: torch.Tensor) -> None:
+        nonlocal head
+        head = head * (1 - outputs.pop() ** 2)
+        _gradient = outputs[-1].T @ head
+        head = head @ W.T
+
+    forwards = [partial(forward, W) for W in weights]
+    return [*forwards, *[partial(backward, W) for W in reversed(weights)]]

@@ -321,3 +321,24 @@ def test_a_step_of_resnet_sends_several_buckets_or_a_single_one():
     for several, single in d2l.torchrun(resnet_buckets, 2):
         assert several > 1 == single
     assert d2l.torchrun(wrong_cable, 1) == ["bytes_per_second must be a positive number, not 0"]
+
+
+def transformers(device):
+    from d2l_local import torch as d2l
+
+    found = []
+    for sharded, recompute in ((False, False), (True, False), (True, True)):
+        sizes = {"layers": 2, "width": 16, "words": 50, "recompute": recompute}
+        step, count = d2l.transformer_step(device, 1, sharded, **sizes)
+        [(net,)] = [[c.cell_contents] for c in step.__closure__
+                    if isinstance(c.cell_contents, nn.Module)]  # fmt: skip
+        step()
+        local = [p.to_local() if sharded else p for p in net.parameters()]
+        found.append([count, sum(p.numel() for p in local), bool(local[0].isfinite().all())])
+    return found
+
+
+def test_a_transformer_is_replicated_or_sharded():
+    count = 2 * 50 * 16 + 2 * (12 * 16**2 + 13 * 16)
+    expected = [[count, count, True], [count, count // 2, True], [count, count // 2, True]]
+    assert d2l.torchrun(transformers, 2) == [expected] * 2

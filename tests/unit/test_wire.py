@@ -38,7 +38,7 @@ def test_messages_take_turns_and_python_goes_on():
     wire.wait()  # With nothing on its way, at once
 
 
-@pytest.mark.parametrize("arguments", [(0, 1e6), (1e-3, 0), (1e-3, "fast")])
+@pytest.mark.parametrize("arguments", [(0,), ("fast",), (1e6, -1e-3)])
 def test_it_refuses_what_is_not_positive(arguments):
     with pytest.raises(ValueError, match="positive"):
         Wire(*arguments)

@@ -1,0 +1,84 @@
+"""Ways to train a chain of layers, held against one device, in each framework that is here."""
+
+from __future__ import annotations
+
+from d2l_local import frameworks
+from d2l_local.machine import installed
+from d2l_local.trials import ChainTrial
+
+import numpy as np
+import pytest
+
+NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
+FACES = [frameworks.load()[name].face() for name in NAMES]
+
+
+def a_step(links, trial, factor=1.0, divided=False):
+    """Return a way to train in which device 0 does everything; its gradients by NumPy."""
+
+    def step(held):
+        layers = sum(name[0] == "w" for name in held)
+        weights = [links.join(held["w", i][: None if divided else 1]) for i in range(layers)]
+        outputs = [links.join(trial.xs)]
+        for w in weights:
+            outputs.append(np.tanh(outputs[-1] @ w))
+        head = factor * (outputs[-1] - links.join(trial.ys))
+        for layer in reversed(range(layers)):
+            head = head * (1 - outputs[layer + 1] ** 2)
+            gradient, head = outputs[layer].T @ head, head @ weights[layer].T
+            whole = links.place(gradient, 0)
+            copies = [links.send(whole, 0, i) for i in range(len(links.devices))]
+            held["g", layer] = links.split(whole) if divided else copies
+        trial.update(held)
+
+    return step
+
+
+@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+def test_a_trial_knows_what_one_device_gets(d2l):
+    links = d2l.Links(2)
+    trial = d2l.ChainTrial(links, layers=3, width=4, rows=5)
+    assert [tuple(x.shape) for x in (*trial.xs, *trial.ys)] == [(5, 4)] * 4
+    n, each = 3 * 4 * 4, 4 * 4
+    found = trial(a_step(links, trial))
+    assert found.difference < 1e-5
+    assert (found.kept, found.sent) == (4, 3 * each / n / 2)  # One of two devices sends
+    divided = trial(a_step(links, trial, divided=True), divided="wmv")
+    assert divided.difference < 1e-5 and divided.kept == 2
+    assert trial(a_step(links, trial), divided="")._replace(sent=0) == found._replace(sent=0)
+    assert trial(a_step(links, trial, factor=-1)).difference > 0.01
+
+
+@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+def test_the_update_is_of_what_before_leaves(d2l):
+    links = d2l.Links(2)
+    trial = ChainTrial(links, layers=1, width=4, rows=1)
+    shapes = []
+
+    def step(held):
+        held["g", 0] = links.split(links.place(np.ones((4, 4)), 0))
+        rows = lambda ws: [w[2 * i : 2 * i + 2] for i, w in enumerate(ws)]  # noqa: E731
+        trial.update(held, rows, lambda ws: [shapes.append(tuple(w.shape)) or w for w in ws])
+        assert ("g", 0) not in held
+        held["w", 0] = [links.place(links.join(held["w", 0]), i) for i in range(2)]
+
+    trial(step, divided="mv")
+    assert shapes == [(2, 4)] * 6
+
+
+@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+def test_a_trial_of_sizes_that_do_not_fit(d2l):
+    links = d2l.Links(2)
+    with pytest.raises(ValueError, match="2 devices cannot have equal parts of 5 rows"):
+        ChainTrial(links, width=5)
+    for wrong in ({"layers": 0}, {"rows": 0}, {"width": -2}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a positive integer"):
+            ChainTrial(links, **wrong)
+
+
+@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+def test_the_tasks_of_a_step_can_be_called_again_and_again(d2l):
+    tasks = d2l.layer_tasks(3, 8, 4)
+    assert len(tasks) == 6
+    for _ in range(2):
+        assert [task() for task in tasks] == [None] * 6
