@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
 from d2l_local.language import SKIPPED, SKIPPED_1, say
-from d2l_local.measure import memory, operation, timeline, timing
+from d2l_local.measure import allocations, memory, operation, timeline, timing
 
 import numpy as np
 
@@ -32,6 +32,9 @@ class Face(Protocol):
 
     Memory: type
     """``with d2l.Memory() as memory:`` samples the process's memory; `memory.peak` in bytes."""
+
+    Allocations: type
+    """``d2l.Allocations.of(fn)`` counts the bytes of arrays that ``fn()`` holds, and their peak."""
 
     Crowding: type
     """``with d2l.Crowding() as crowding:`` tells the ``share`` of time for which cores lacked."""
@@ -132,6 +135,10 @@ class Face(Protocol):
         ylabel: str = "",
     ) -> Any:
         """Draw predictions as lines, measurements as dots; print their errors; return the axes."""
+
+    @staticmethod
+    def plot_allocations(recordings: Mapping[str, allocations.Allocations]) -> Any:
+        """Draw the megabytes that each of several functions held over time; return the axes."""
 
     @staticmethod
     def plot_timelines(
