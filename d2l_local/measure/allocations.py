@@ -19,12 +19,12 @@ Kind = TypeVar("Kind", bound="Allocations")
 class Allocations:
     """What arrays a function allocates and frees, as the framework's allocator counts them.
 
-    ``Allocations.of(fn)`` calls ``fn()`` once, up to idle devices. Afterwards ``samples`` holds
+    ``Allocations.of(fn)`` calls ``fn()``, up to idle devices. Afterwards ``samples`` holds
     (seconds since it began, bytes held by arrays that are new since then) for every change,
     ``peak`` the largest of these bytes, ``left`` those that are still held in the end, and
-    ``result`` what ``fn`` returned. Arrays on all devices are counted, exactly and whatever else the machine does. Not counted: arrays that
-    were there before, so let ``fn`` make the network too, and what libraries allocate by
-    themselves.
+    ``result`` what ``fn`` returned. Arrays on all devices are counted, exactly and whatever else
+    the machine does. Not counted: arrays that were there before, so let ``fn`` make the network
+    too, and what libraries allocate by themselves.
 
     Raises RuntimeError inside of a `Timeline`, because both need the framework's one profiler.
     """
@@ -36,19 +36,19 @@ class Allocations:
 
     @classmethod
     def of(cls: type[Kind], fn: Callable[[], object]) -> Kind:
-        """Call ``fn()`` once and return what it allocated."""
+        """Call ``fn()`` and return what it allocated. A subclass may call it once before."""
         if Timeline._recording is not None:
             raise RuntimeError("a Timeline is recording, and there is one profiler a process")
-        results: list[object] = []
-        changes = sorted(cls._changes(lambda: results.append(fn())), key=lambda change: change[0])
+        result, changes = cls._record(fn)
+        changes = sorted(changes, key=lambda change: change[0])
         times = [second - changes[0][0] for second, _ in changes]
         recording = cls(zip(times, itertools.accumulate(change for _, change in changes)))
-        recording.result = results[0]
+        recording.result = result
         return recording
 
     @staticmethod
-    def _changes(fn: Callable[[], object]) -> Iterable[tuple[float, int]]:
-        """Call ``fn()`` and return (second, bytes), positive for what it allocated."""
+    def _record(fn: Callable[[], object]) -> tuple[object, Iterable[tuple[float, int]]]:
+        """Call ``fn()``; return its result, and (second, bytes), positive for what it allocated."""
         raise NotImplementedError
 
     @property

@@ -18,14 +18,16 @@ class Allocations(allocations.Allocations):
         (allocations.Allocations.__doc__ or "")  # Python -OO leaves it out
         + """
     MXNet counts bytes a device and does not say of which array. So an array that was there before
-    must not be freed meanwhile. Its operators share scratch memory, of which d2l_local gives each
-    core many (`MXNET_CPU_TEMP_COPY`): with one device, one is enough, and the peak far lower.
+    must not be freed meanwhile, and ``fn`` is called once before: the scratch memory that operators
+    share is kept from then on and not counted. d2l_local gives each core many of it; with one
+    device, one is enough (``MXNET_CPU_TEMP_COPY=1``).
     """
     )
 
     @staticmethod
-    def _changes(fn: Callable[[], object]) -> Iterator[tuple[float, int]]:
+    def _record(fn: Callable[[], object]) -> tuple[object, Iterator[tuple[float, int]]]:
         device.require_profilable()
+        fn()
         gc.collect()  # Else it may free what others left, while we count
         mx.nd.waitall()
         with trace.trace_file() as path:
@@ -41,19 +43,22 @@ class Allocations(allocations.Allocations):
                 # The counters go on from earlier recordings: these small arrays tell from where.
                 marks = [mx.nd.ones(1, ctx=used) for used in (mx.cpu(), *device.gpu_contexts())]
                 mx.nd.waitall()
-                fn()
+                result = fn()
                 mx.nd.waitall()
             finally:
                 mx.profiler.set_state("stop")
                 mx.profiler.dump(finished=False)
                 events = parse_open_trace(trace.read(path))
                 mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
-        counters = [event for event in events if event["ph"] == "C" and "args" in event]
         marked = {f"Memory: {device.lane(mark.context)}" for mark in marks}
-        held: dict[str, int] = {}
-        for event in sorted(counters, key=lambda event: event["ts"]):
-            for name, size in event["args"].items():
-                if name.startswith("Memory: "):
-                    before = held.get(name, size if name in marked else 0)
-                    yield event["ts"] / 1e6, size - before
-                    held[name] = size
+        return result, _changes(events, marked)
+
+
+def _changes(events: list[dict], marked: set[str]) -> Iterator[tuple[float, int]]:
+    counters = [event for event in events if event["ph"] == "C" and "args" in event]
+    held: dict[str, int] = {}
+    for event in sorted(counters, key=lambda event: event["ts"]):
+        for name, size in event["args"].items():
+            if name.startswith("Memory: "):
+                yield event["ts"] / 1e6, size - held.get(name, size if name in marked else 0)
+                held[name] = size

@@ -7,13 +7,16 @@ import functools
 from d2l_local.language import say
 
 import mxnet as mx
-from mxnet.contrib.amp.amp import bfloat16
+import numpy as np
+
+# What `mxnet.contrib.amp` calls bfloat16; MXNet 2 has the module elsewhere.
+bfloat16 = np.dtype([("bfloat16", np.uint16)])
 
 SKIPPED = "skipped: this cell needs a CPU with AVX-512, without which MXNet has no bfloat16 product"
 
 
 def has_bfloat16() -> bool:
-    """Whether there are products in bfloat16; if not, prints why a cell that needs them does nothing.
+    """Whether there are products in bfloat16; if not, prints why a cell does nothing.
 
     MXNet's CPU build leaves them to oneDNN, which has them for processors with AVX-512.
     """
