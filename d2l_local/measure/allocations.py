@@ -21,10 +21,9 @@ class Allocations:
 
     ``Allocations.of(fn)`` calls ``fn()``, up to idle devices. Afterwards ``samples`` holds
     (seconds since it began, bytes held by arrays that are new since then) for every change,
-    ``peak`` the largest of these bytes, ``left`` those that are still held in the end, and
-    ``result`` what ``fn`` returned. Arrays on all devices are counted, exactly and whatever else
-    the machine does. Not counted: arrays that were there before, so let ``fn`` make the network
-    too, and what libraries allocate by themselves.
+    ``peak`` the largest of these bytes, and ``result`` what ``fn`` returned. Arrays on all devices
+    are counted, exactly and whatever else the machine does. Not counted: arrays that were there
+    before, so let ``fn`` make the network too, and what libraries allocate by themselves.
 
     Raises RuntimeError inside of a `Timeline`, because both need the framework's one profiler.
     """
@@ -55,11 +54,6 @@ class Allocations:
     def peak(self) -> int:
         """The most bytes held at once."""
         return max((held for _, held in self.samples), default=0)
-
-    @property
-    def left(self) -> int:
-        """The bytes still held at the end."""
-        return self.samples[-1][1] if self.samples else 0
 
 
 def plot_allocations(recordings: Mapping[str, Allocations]) -> Axes:

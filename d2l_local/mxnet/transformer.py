@@ -12,7 +12,7 @@ class TransformerBlock(nn.HybridBlock):
     and no dropout; the MLP's activation is GELU.
     """
 
-    def __init__(self, width: int, heads: int, **kwargs):
+    def __init__(self, width: int, heads: int, **kwargs: object) -> None:
         super().__init__(**kwargs)
         if width % heads:
             raise ValueError(f"{heads} heads cannot share a width of {width}")

@@ -1,4 +1,4 @@
-"""The bytes of arrays that a function holds: their peak, what is left, and what is not counted."""
+"""The bytes of arrays that a function holds: their peak, and what is not counted."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Allocations(allocations.Allocations):
         return fn(), [(10.5, 5 * MB), (10.0, 3 * MB), (11.0, -7 * MB)]
 
 
-def test_peak_and_rest_are_sums_of_changes_in_the_order_of_time():
+def test_the_peak_is_of_sums_of_changes_in_the_order_of_time():
     recording = Allocations.of(lambda: "done")
     assert recording.samples == [(0.0, 3 * MB), (0.5, 8 * MB), (1.0, MB)]
-    assert (recording.peak, recording.left, recording.result) == (8 * MB, MB, "done")
+    assert (recording.peak, recording.result) == (8 * MB, "done")
 
 
 def test_nothing_allocated_is_nothing_held():
-    assert (allocations.Allocations().peak, allocations.Allocations().left) == (0, 0)
+    assert allocations.Allocations().peak == 0
 
 
 def test_the_plot_has_a_line_for_each_recording():
@@ -55,5 +55,5 @@ def test_a_framework_counts_the_arrays_that_a_function_makes(framework):
         d2l.Allocations.of(lambda: 1 / 0)
     for _ in range(2):  # A recording leaves nothing to the next one
         recording = d2l.Allocations.of(work)
-        assert 8 * MB <= recording.peak < 8.1 * MB and 4 * MB <= recording.left < 4.1 * MB
+        assert 8 * MB <= recording.peak < 8.1 * MB
         del recording
