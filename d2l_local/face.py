@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from d2l_local import data
 from d2l_local.language import SKIPPED, SKIPPED_1, say
-from d2l_local.measure import memory, operation, timeline, timing
+from d2l_local.measure import allocations, memory, operation, timeline, timing
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class Face(Protocol):
 
     Wire: type
     """``d2l.Wire(125e6, latency=1e-3).send(n)`` takes as long as a link; returns what waits."""
+
+    Allocations: type
+    """``d2l.Allocations.of(fn)`` counts the bytes of arrays that ``fn()`` holds, and their peak."""
 
     Crowding: type
     """``with d2l.Crowding() as crowding:`` tells the ``share`` of time for which cores lacked."""
@@ -153,6 +156,10 @@ class Face(Protocol):
     @staticmethod
     def read_time(size: int, reads: int = 20_000, repeats: int = 5) -> float:
         """Seconds from one read to the next in ``size`` bytes of memory, in random order."""
+
+    @staticmethod
+    def plot_allocations(recordings: Mapping[str, allocations.Allocations]) -> Any:
+        """Draw the megabytes that each of several functions held over time; return the axes."""
 
     @staticmethod
     def plot_timelines(

@@ -13,6 +13,7 @@ configurations of one run; times are medians of repeats unless the row's functio
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import json
 import linecache
@@ -48,9 +49,8 @@ class Row:
     at_most: float | None = None
 
     def cells(self) -> list[str]:
-        bound = f">= {self.at_least:g}" if self.at_least is not None else f"<= {self.at_most:g}"
-        if self.at_least is not None and self.at_most is not None:
-            bound = f"{self.at_least:g} to {self.at_most:g}"
+        bounds = {">=": self.at_least, "<=": self.at_most}
+        bound = ", ".join(f"{sign} {to:g}" for sign, to in bounds.items() if to is not None)
         if self.figure is None:
             return [self.what, self.other, self.ours, "", bound, "skipped"]
         reached = (self.at_least is None or self.figure >= self.at_least) and (
@@ -287,6 +287,20 @@ def capstone(framework: str = "mxnet") -> dict:
     return {name: times.median for name, times in names["d2l"].compare(jobs, 5).items()}
 
 
+def one_device() -> dict:
+    """Memory predicted over measured, and what recomputation saves and costs, by the section."""
+    from d2l_local import mxnet as d2l
+
+    names = notebook("precision-memory", "recompute-guess_1")
+    predicted = {}
+    for name, (make, shape, saved, largest) in names["networks"].items():
+        memory = d2l.Allocations.of(functools.partial(names["train"], make, *shape))
+        predicted[name] = (16 * memory.result + 4 * saved + 12 * largest) / memory.peak
+    keep, again = (names["memory"][way].peak for way in ("keep", "recompute"))
+    _, kept, recomputed = (time.minimum for time in d2l.compare(names["ways"], 7).values())
+    return {"predicted": predicted, "saved": 1 - again / keep, "paid": recomputed / kept - 1}
+
+
 def resnet() -> dict:
     """ResNet-18, hybridized: images a second on as many CPU devices as D2L_BENCH_DEVICES says."""
     from d2l_local import mxnet as d2l
@@ -438,6 +452,7 @@ WORKERS = [
     loaders,
     one_core,
     operators,
+    one_device,
     our_import,
     plain_import,
     products,
@@ -592,6 +607,23 @@ def hardware() -> list[Row]:
     return roofline.rows("a CPU core", isolated(operators))
 
 
+def precision_memory() -> list[Row]:
+    return memory_rows(**isolated(one_device, MXNET_CPU_TEMP_COPY=1))
+
+
+def memory_rows(predicted: dict[str, float], saved: float, paid: float) -> list[Row]:
+    """Rows of predicted over measured peaks by network, and of recomputation's shares."""
+    rows = [
+        Row(f"peak memory, {name}, predicted / measured", "", "", ratio, 0.9, 1.1)
+        for name, ratio in predicted.items()
+    ]
+    return [
+        *rows,
+        Row("recomputation in 4 segments: share of the peak saved", "", "", saved, at_least=0.35),
+        Row("the same: share of the time paid", "", "", paid, at_most=0.25),
+    ]
+
+
 def multiple_gpus() -> list[Row]:
     alone, by_hand, by_trainer = isolated(lenet).values()
     return [
@@ -687,6 +719,7 @@ ROWS = [
     hybridize,
     async_computation,
     hardware,
+    precision_memory,
     multiple_gpus,
     multiple_gpus_concise,
     bottleneck,

@@ -20,10 +20,11 @@ from d2l_local.torch.launch import torchrun
 
 import roofline
 import torch
-from bench import Row, capstone, healed, table
+from bench import Row, capstone, healed, memory_rows, table
 from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint_sequential
 
 
 def seconds(fn, repeats: int = 7) -> float:
@@ -468,7 +469,7 @@ def bottleneck() -> list[Row]:
 # ---- A transformer, sharded ----------------------------------------------------------------------
 
 
-def transformer(device, rows, sharded, recompute):
+def transformer_of_778m(device, rows, sharded, recompute):
     """Seconds a step of 778M parameters, and until Python has issued it; the peak in bytes."""
     from d2l_local import torch as d2l
 
@@ -486,7 +487,7 @@ def shards() -> list[Row]:
     found = {}
     for rows, recompute in ((4, True), (16, False)):
         for sharded in (False, True):
-            runs = torchrun(transformer, 2, rows=rows, sharded=sharded, recompute=recompute)
+            runs = torchrun(transformer_of_778m, 2, rows=rows, sharded=sharded, recompute=recompute)
             found[rows, sharded] = T, t_q, peak = [max(each) for each in zip(*runs)]
             text = f"{1e3 * T:.0f} ms, Python {1e3 * t_q:.0f}, peak {peak / 2**30:.1f} GiB"
             print(f"rows {rows}, sharded {sharded}: {text}", file=sys.stderr)
@@ -508,6 +509,99 @@ def shards() -> list[Row]:
     return rows
 
 
+# ---- One device ----------------------------------------------------------------------------------
+
+
+def mlp(depth: int, width: int) -> nn.Sequential:
+    layers = [part for _ in range(depth) for part in (nn.Linear(width, width), nn.ReLU())]
+    return nn.Sequential(*layers, nn.Linear(width, 10))
+
+
+def transformer() -> nn.Sequential:
+    settings = {"activation": "gelu", "batch_first": True, "norm_first": True, "dropout": 0.0}
+    blocks = [nn.TransformerEncoderLayer(128, 4, 512, **settings) for _ in range(4)]
+    return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(256 * 128, 10))
+
+
+def adam_steps(make, shape) -> int:
+    """Two steps of training; returns the number of parameters."""
+    X, net = torch.rand(shape), make()
+    net(X[:2])
+    trainer = torch.optim.Adam(net.parameters())
+    for _ in range(2):
+        trainer.zero_grad()
+        F.cross_entropy(net(X), torch.zeros(len(X), dtype=torch.long)).backward()
+        trainer.step()
+    return sum(p.numel() for p in net.parameters())
+
+
+def memory() -> list[Row]:
+    """Bytes predicted from shapes over those counted, on the CPU; what recomputation changes.
+
+    Saved for backpropagation: a dense layer's input, two maps for each convolution, 16 numbers for
+    each token and unit of width in a transformer block.
+    """
+    networks = {
+        "MLP": (lambda: mlp(12, 512), (2048, 512), 2048 * 13 * 512),
+        "transformer": (transformer, (8, 256, 128), 8 * 256 * 4 * 16 * 128),
+        "ResNet-18": (lambda: d2l.resnet18(10), (32, 1, 28, 28), 32 * 868_352),
+    }
+    predicted = {}
+    for name, (make, shape, saved) in networks.items():
+        counted_bytes = d2l.Allocations.of(partial(adam_steps, make, shape))
+        predicted[name] = (16 * counted_bytes.result + 4 * saved) / counted_bytes.peak
+    device = d2l.devices(1)[0]
+    width, rows = (4096, 8192) if device.type == "cuda" else (256, 4096)
+    net, X = mlp(24, width).to(device), torch.rand(rows, width, device=device)
+    y = torch.zeros(rows, dtype=torch.long, device=device)
+
+    def step(segments):
+        net.zero_grad()
+        if segments == 1:
+            F.cross_entropy(net(X), y).backward()
+        else:
+            out = checkpoint_sequential(net, segments, X, use_reentrant=False)
+            F.cross_entropy(out, y).backward()
+
+    ways = {n: partial(step, n) for n in (1, 4)}
+    keep, again = (d2l.Allocations.of(way).peak for way in ways.values())
+    times = d2l.compare(ways, 7)
+    return memory_rows(predicted, 1 - again / keep, times[4].minimum / times[1].minimum - 1)
+
+
+def ladder() -> list[Row]:
+    """ResNet-18 in training, batch 1024: float32, TF32, bfloat16, channels last, compiled."""
+    device, batch, rates = d2l.try_gpu(), 1024, {}
+    X = torch.rand(batch, 1, 28, 28, device=device)
+    y = torch.zeros(batch, dtype=torch.long, device=device)
+    for rung, name in enumerate(("float32", "TF32", "bfloat16", "channels last", "compiled")):
+        torch.backends.cudnn.allow_tf32 = rung > 0
+        net = d2l.resnet18(10).to(device)
+        net(X[:2])
+        net = net.to(memory_format=torch.channels_last) if rung > 2 else net
+        trainer = torch.optim.SGD(net.parameters(), lr=0.1, fused=True)
+        forward = torch.compile(net) if rung > 3 else net
+
+        def step(bf16=rung > 1, forward=forward, trainer=trainer):
+            with torch.autocast("cuda", torch.bfloat16, enabled=bf16):
+                loss = F.cross_entropy(forward(X), y)
+            loss.backward()
+            trainer.step()
+            trainer.zero_grad()
+
+        step()
+        rates[name] = batch / d2l.measure(step, 7, 10).median
+    return [
+        Row(
+            "ResNet-18, 28×28, batch 1024: images/s from float32 to the best",
+            ", ".join(f"{name} {rate:,.0f}" for name, rate in list(rates.items())[:-1]),
+            f"{rates['compiled']:,.0f}",
+            rates["compiled"] / rates["float32"],
+            at_least=7.5,
+        )
+    ]
+
+
 NEEDS = {
     hardware: 0,
     products: 2,
@@ -517,6 +611,8 @@ NEEDS = {
     rings: 2,
     shards: 2,
     bottleneck: 0,
+    memory: 0,
+    ladder: 1,
 }
 
 

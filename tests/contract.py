@@ -11,6 +11,7 @@ from d2l_local import arguments, face
 from d2l_local.hosts import Hosts
 from d2l_local.language import counted
 from d2l_local.measure import memory, operation, timing
+from d2l_local.measure.allocations import Allocations
 from d2l_local.measure.timeline import Timeline
 
 import numpy as np
@@ -50,6 +51,7 @@ def keep(d2l) -> None:
         times,
         operations,
         samples,
+        allocated,
         bounds,
         timelines,
         charts,
@@ -132,6 +134,15 @@ def samples(d2l) -> None:
         held = np.ones(10**6)
     assert issubclass(d2l.Memory, memory.Memory) and len(sampled.samples) >= 2
     assert sampled.peak >= sampled.samples[0][1] and held.size == 10**6
+
+
+def allocated(d2l) -> None:
+    recording = d2l.Allocations.of(lambda: 7)
+    assert issubclass(d2l.Allocations, Allocations) and recording.result == 7
+    assert recording.peak >= 0
+    with d2l.Timeline(), pytest.raises(RuntimeError, match="a Timeline is recording"):
+        d2l.Allocations.of(lambda: 7)
+    assert d2l.plot_allocations({"one": Allocations([(0.0, 10**6)])}).get_ylim()[0] == 0
 
 
 def bounds(d2l) -> None:

@@ -33,6 +33,7 @@ from d2l_local.hosts import Hosts, has_hosts  # noqa: E402, F401
 from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
+from d2l_local.measure.allocations import plot_allocations  # noqa: E402, F401
 from d2l_local.measure.charts import (  # noqa: E402, F401
     plot_prediction,
     plot_roofline,
@@ -43,6 +44,8 @@ from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
 from d2l_local.measure.wire import Wire  # noqa: E402, F401
+from d2l_local.mxnet.allocations import Allocations  # noqa: E402, F401
+from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.device import (  # noqa: E402, F401
@@ -75,6 +78,7 @@ from d2l_local.mxnet.training import (  # noqa: E402, F401
     train_ch13,
     train_recsys_rating,
 )
+from d2l_local.mxnet.transformer import TransformerBlock  # noqa: E402, F401
 from d2l_local.prepare.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
 from d2l_local.trials import ChainTrial  # noqa: E402, F401

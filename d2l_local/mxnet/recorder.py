@@ -51,7 +51,7 @@ class Timeline(timeline.Timeline):
         # `finished=True` would close the file properly and forbid any later recording.
         mx.profiler.dump(finished=False)
         try:
-            events = _parse_open_trace(trace.read(self._path))
+            events = parse_open_trace(trace.read(self._path))
         finally:
             # Else it writes the file anew when the process ends. It deletes the file that it is
             # told, which root may do even to /dev/null; of what would lie inside, there is none.
@@ -97,7 +97,7 @@ class _Lanes:
         return f"cpu/{number}"
 
 
-def _parse_open_trace(text: str) -> list[dict]:
+def parse_open_trace(text: str) -> list[dict]:
     """Events of a trace that MXNet has not closed: ``{"traceEvents": [ …`` or ``, …`` later on."""
     body = re.sub(r'^\s*\{\s*"traceEvents":\s*\[|^\s*,', "", text)
     return json.loads(f"[{body}]")

@@ -78,6 +78,7 @@ from d2l_local.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
+from d2l_local.measure.allocations import plot_allocations  # noqa: E402, F401
 from d2l_local.measure.charts import (  # noqa: E402, F401
     plot_prediction,
     plot_roofline,
@@ -89,6 +90,7 @@ from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
 from d2l_local.measure.wire import Wire  # noqa: E402, F401
 from d2l_local.processes import in_new_process  # noqa: E402, F401
+from d2l_local.torch.allocations import Allocations  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
 from d2l_local.torch.device import (  # noqa: E402, F401

@@ -10,7 +10,8 @@ from d2l_local.hosts import Hosts, has_hosts  # noqa: F401
 from d2l_local.law import law  # noqa: F401
 from d2l_local.machine.cores import Crowding, own_core  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
-from d2l_local.measure import timeline
+from d2l_local.measure import allocations, timeline
+from d2l_local.measure.allocations import plot_allocations  # noqa: F401
 from d2l_local.measure.charts import (  # noqa: F401
     plot_prediction,
     plot_roofline,
@@ -74,6 +75,14 @@ class Timeline(timeline.Timeline):
 
     def _stop(self):
         return list(self.events)
+
+
+class Allocations(allocations.Allocations):
+    """Counts nothing, because NumPy tells nobody."""
+
+    @staticmethod
+    def _record(fn):
+        return fn(), []
 
 
 def dot(x, y):
