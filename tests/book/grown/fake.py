@@ -20,6 +20,7 @@ from d2l_local.measure.charts import (  # noqa: F401
 from d2l_local.measure.held import Held  # noqa: F401
 from d2l_local.measure.latency import read_time  # noqa: F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: F401
+from d2l_local.measure.timeline import on_record  # noqa: F401
 from d2l_local.measure.wire import Wire  # noqa: F401
 from d2l_local.processes import in_new_process  # noqa: F401
 
