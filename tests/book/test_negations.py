@@ -493,7 +493,7 @@ SHARDING = (  # In both frameworks
     ),
     (
         "law_1",
-        OVER_A_LINK + "beside['link'] = [('copy of gather', 1, 2)]\n"
+        OVER_A_LINK + "beside['wire'] = [('copy of gather', 1, 2)]\n"
         "d2l.Timeline = recorded(**beside)",
         "exchange and computation take turns in the recording",
     ),
