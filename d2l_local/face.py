@@ -129,6 +129,16 @@ class Face(Protocol):
         """Put what a block does on a lane of the Timeline that is recording, if one is."""
 
     @staticmethod
+    def device_times(
+        functions: Mapping[str, Callable[[], object]], repeats: int = 5, number: int = 1
+    ) -> dict[str, float]:
+        """The best of the seconds that each function takes of its device, measured in turns."""
+
+    @staticmethod
+    def copy_rates(device: Any, sizes: Sequence[int]) -> np.ndarray:
+        """Bytes read and written in a second by copies on a device, for each size in bytes."""
+
+    @staticmethod
     def own_core() -> contextlib.AbstractContextManager[None]:
         """Keep this thread on a core of its own inside a ``with`` block."""
 
@@ -204,6 +214,8 @@ class Shared(NamedTuple):
     operation_times: Callable[..., operation.OperationTimes]
     waits: Callable[..., bool]
     has_gpus: Callable[[int], bool]
+    device_times: Callable[..., dict[str, float]]
+    copy_rates: Callable[[Any, Sequence[int]], np.ndarray]
     load_data_fashion_mnist: Callable[..., tuple[data.ArrayDataLoader, data.ArrayDataLoader]]
 
 
@@ -211,13 +223,15 @@ def make(
     synchronize: Callable[[], None],
     num_gpus: Callable[[], int],
     convert: Callable[[Any], Any],
+    copier: Callable[[Any, int], Callable[[], object]],
     recorder: type[timeline.Timeline],
 ) -> Shared:
     """Return what a framework shares with the others.
 
     ``synchronize()`` waits until every device is idle; ``num_gpus()`` counts the GPUs that the
     framework can compute on, or what stands in for them; ``convert(array)`` makes the framework's
-    array of a NumPy array, whose memory it may keep; ``recorder`` is its Timeline.
+    array of a NumPy array, whose memory it may keep; ``copier(device, num_bytes)`` makes what
+    copies so many bytes on a device; ``recorder`` is its Timeline.
     """
     wait = synchronize  # By another name than the one that it gets in the class
 
@@ -279,6 +293,29 @@ def make(
             say(SKIPPED if n > 1 else SKIPPED_1, n=n, here=here)
         return here >= n
 
+    def device_times(
+        functions: Mapping[str, Callable[[], object]], repeats: int = 5, number: int = 1
+    ) -> dict[str, float]:
+        on_gpu = num_gpus() > 0
+        return timing.device_times(
+            functions, repeats, number, synchronize=synchronize, on_gpu=on_gpu
+        )
+
+    device_times.__doc__ = timing.device_times.__doc__
+
+    def copy_rates(device: Any, sizes: Sequence[int]) -> np.ndarray:
+        """Bytes that a device reads and writes in a second when it copies, for each of ``sizes``.
+
+        A size is the bytes of source and copy together. The best of five, each of so many copies in
+        a row that 16 MB are moved.
+        """
+
+        def seconds(size: int) -> float:
+            number = max(1, 2**24 // size)
+            return device_times({"": copier(device, size // 2)}, number=number)[""]
+
+        return np.array([size / seconds(size) for size in sizes])
+
     def load_data_fashion_mnist(
         batch_size, resize=None, *, train_size=None, test_size=None, seed=0
     ):
@@ -306,6 +343,8 @@ def make(
         operation_times,
         waits,
         has_gpus,
+        device_times,
+        copy_rates,
         load_data_fashion_mnist,
     )
 

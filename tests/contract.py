@@ -170,10 +170,8 @@ def charts(d2l) -> None:
         pass
     assert list(timeline.lanes) == ["Python"]
     with d2l.Timeline() as timeline, d2l.on_record("Python", "make"):
-        wire = d2l.Wire(1e6, latency=1e-3)
-        wire.send(1000)
-        wire.wait()
-    assert list(timeline.lanes) == ["Python", "wire"] and timeline.busy("wire") >= 2e-3
+        pass
+    assert list(timeline.lanes) == ["Python"]
     assert len(d2l.plot_timelines({"one": timeline}).axes) == 1
     ax, text = printed(d2l.plot_prediction, [1], {"a": [2.0]}, {"a": [4.0]}, "n", "s")
     assert ax.get_xlabel() == "n" and text == "a: error median 50%, largest 50%\n"
@@ -181,6 +179,8 @@ def charts(d2l) -> None:
 
 def rooflines(d2l) -> None:
     assert 0 < d2l.read_time(2**12, 100, 1) < 1
+    assert d2l.device_times({"a": lambda: None}, 1, number=2).keys() == {"a"}
+    assert (d2l.copy_rates(d2l.try_gpu(), [2**10, 2**12]) > 0).all()
     assert d2l.plot_roofline(2.0, {"memory": 1.0}, {"a": (1.0, 0.5)}).get_xscale() == "log"
 
 

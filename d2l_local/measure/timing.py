@@ -102,9 +102,10 @@ def device_times(
 ) -> dict[str, float]:
     """Return the best of the seconds that each of several functions takes of its device.
 
-    Measured in turns, as `compare` does. On a CPU only the time counts for which the process's
-    threads have run: so other programs, which take cores away, hardly disturb. Where the system
-    counts that coarsely (Windows), and for GPUs, it is the time on the wall.
+    Measured in turns, as `compare` does, each time as the mean of ``number`` calls in a row. On a
+    CPU only the time counts for which the process's threads have run: so other programs, which take
+    cores away, hardly disturb. Where the system counts that coarsely (Windows), and for GPUs, it is
+    the time on the wall.
     """
     fine = time.get_clock_info("process_time").resolution < 1e-5
     clock = time.process_time if fine and not on_gpu else time.perf_counter

@@ -60,7 +60,8 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
 )
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
 from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
-from d2l_local.mxnet.operators import copy_rates, device_times, operators  # noqa: E402, F401
+from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
+from d2l_local.mxnet.operators import operators  # noqa: E402, F401
 from d2l_local.mxnet.recorder import Timeline  # noqa: E402
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401
@@ -91,9 +92,9 @@ def _to_mxnet(array):
 
 
 synchronize = mx.nd.waitall
-_shared = _face.make(synchronize, num_gpus, _to_mxnet, Timeline)
+_shared = _face.make(synchronize, num_gpus, _to_mxnet, _copier, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
-has_gpus, load_data_fashion_mnist = _shared[7:]
+has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
 
 
 # `SymbolBlock.imports` makes the block first and reads the types of its parameters afterwards.

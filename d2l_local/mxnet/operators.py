@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from d2l_local.measure import operators as shared
-from d2l_local.measure import timing
 from d2l_local.measure.operators import Operator, Shape
-from d2l_local.mxnet.device import num_gpus
 
 import mxnet as mx
-import numpy as np
 from mxnet import autograd, nd
 
 
@@ -53,29 +50,7 @@ def operators(device: mx.Context, b: int = 64) -> dict[str, Operator]:
     return shared.operators(b, make)
 
 
-def device_times(
-    functions: Mapping[str, Callable[[], object]], repeats: int = 5, number: int = 1
-) -> dict[str, float]:
-    """Return the best of the seconds that each of several functions takes of its device, by name.
-
-    Measured in turns, as `compare` does, each time as the mean of ``number`` calls in a row. On a
-    CPU only the time counts for which this process's threads have run, so that other programs
-    hardly disturb; where there is a GPU, it is the time on the wall.
-    """
-    on_gpu = num_gpus() > 0
-    return timing.device_times(functions, repeats, number, synchronize=nd.waitall, on_gpu=on_gpu)
-
-
-def copy_rates(device: mx.Context, sizes: Sequence[int]) -> np.ndarray:
-    """Bytes that a device reads and writes in a second when it copies, for each of ``sizes``.
-
-    A size is the bytes of source and copy together. The best of five, each of so many copies in a
-    row that 16 MB are moved.
-    """
-
-    def seconds(size: int) -> float:
-        x, y = nd.ones(size // 8, ctx=device), nd.ones(size // 8, ctx=device)
-        number = max(1, 2**24 // size)
-        return device_times({"copy": lambda: x.copyto(y)}, number=number)["copy"]
-
-    return np.array([size / seconds(size) for size in sizes])
+def copier(device: mx.Context, num_bytes: int) -> Callable[[], object]:
+    """Return what copies so many bytes on a device, into the same array each time."""
+    x, y = nd.ones(num_bytes // 4, ctx=device), nd.ones(num_bytes // 4, ctx=device)
+    return lambda: x.copyto(y)

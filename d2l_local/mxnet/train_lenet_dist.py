@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--num_epochs", type=int, default=10)
     parser.add_argument("--lr", type=float, default=0.2)
     parser.add_argument("--train_size", type=int, help="how many images; default all")
-    parser.add_argument("--dtype", default="float32", help="float64 to compare runs exactly")
+    parser.add_argument("--dtype", default="float32", help="float64 to compare runs")
     parser.add_argument("--kvstore", default="dist_sync", help="dist_sync or dist_async")
     parser.add_argument("--num_devices", type=int, default=1, help="devices of each worker")
     parser.add_argument("--patience", type=float, default=300, help="most seconds for one step")

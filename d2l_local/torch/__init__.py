@@ -107,7 +107,8 @@ from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
 from d2l_local.torch.mlp import layer_tasks, mlp_step  # noqa: E402, F401
-from d2l_local.torch.operators import copy_rates, device_times, operators  # noqa: E402, F401
+from d2l_local.torch.operators import copier as _copier  # noqa: E402
+from d2l_local.torch.operators import operators  # noqa: E402, F401
 from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401
@@ -124,8 +125,8 @@ def _to_torch(array: _np.ndarray) -> torch.Tensor:
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-_shared = _face.make(synchronize, num_gpus, _to_torch, Timeline)
+_shared = _face.make(synchronize, num_gpus, _to_torch, _copier, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
-has_gpus, load_data_fashion_mnist = _shared[7:]
+has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
 
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

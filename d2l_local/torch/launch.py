@@ -10,6 +10,7 @@ from pathlib import Path
 from d2l_local import processes
 from d2l_local.arguments import positive_integer
 from d2l_local.machine.host import num_cores
+from d2l_local.torch.device import num_gpus
 
 HERE = Path(__file__).parent
 MARK = "# --- The functions -"  # Begins the line of worker.py after which they go
@@ -72,6 +73,8 @@ def torchrun(
             *(str(script), "--results", folder, *_on_the_command_line(arguments, Path(folder))),
         ]
         environment: dict[str, object] = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
+        if num_gpus() < num_processes:  # Else libraries take those that there are too few of
+            environment["CUDA_VISIBLE_DEVICES"] = ""
         if sys.platform == "linux":  # Else they listen on the network, whose names Gloo looks up
             environment |= {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
         print(processes.run(command, seconds, fn.__name__, **environment), end="")

@@ -26,19 +26,20 @@ class MadeUp(Timeline):
 def test_messages_take_turns_and_python_goes_on():
     wire = Wire(latency=0.01, bytes_per_second=1e6)
     with MadeUp() as timeline:
-        start = time.perf_counter()
-        for _ in range(3):
-            wire.send(5_000)
-        queued = time.perf_counter() - start
-        wire.wait()
+        arrivals = [wire.send(5_000, f"part {i}") for i in range(3)]
+        assert arrivals[-1]() > 0  # So sending them took less time than they do
     spans = timeline.lanes["wire"]
-    assert queued < 0.01 and len(spans) == 3 and all(span.is_copy for span in spans)
-    assert all(span.end - span.start >= 0.0149 for span in spans)
+    assert [span.name for span in spans] == [f"copy of part {i}" for i in range(3)]
+    assert all(span.is_copy for span in spans)
+    assert all(span.end - span.start == pytest.approx(wire.seconds(5_000)) for span in spans)
     assert all(before.end <= after.start for before, after in zip(spans, spans[1:]))
-    wire.wait()  # With nothing on its way, at once
+    assert arrivals[0]() == wire.wait() == 0  # All have arrived
+    start = time.time()
+    wire.send(5_000)()
+    assert time.time() - start >= wire.seconds(5_000)
 
 
-@pytest.mark.parametrize("arguments", [(0,), ("fast",), (1e6, -1e-3)])
+@pytest.mark.parametrize("arguments", [(0,), (-1,), (float("nan"),), ("fast",), (1e6, -1e-3)])
 def test_it_refuses_what_is_not_positive(arguments):
     with pytest.raises(ValueError, match="positive"):
         Wire(*arguments)
