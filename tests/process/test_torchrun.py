@@ -65,6 +65,17 @@ def _command(process):
         return ""
 
 
+def visible_gpus(device):
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "all")
+
+
+def test_gpus_too_few_for_all_are_seen_by_none(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    for there, seen in ((0, ""), (1, ""), (2, "all")):
+        monkeypatch.setattr(launch, "num_gpus", lambda there=there: there)
+        assert d2l.torchrun(visible_gpus, 2) == [seen, seen]
+
+
 def test_torchrun_returns_what_each_rank_returns(capfd):
     results = d2l.torchrun(rank_and_sum, 2, uses=[total], x=3)
     assert results == [[0, 14.0], [1, 14.0]]
