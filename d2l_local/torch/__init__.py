@@ -28,6 +28,8 @@ except ModuleNotFoundError as error:
 
 # Backpropagation has a thread for each GPU, and the first product of each thread says so.
 warnings.filterwarnings("ignore", message="Attempting to run cuBLAS, but there was no current CUDA")
+# Tensors are read where they lie in an exported program's file, and nobody writes to them.
+warnings.filterwarnings("ignore", message="The given buffer is not writable")
 
 
 def _import_d2l() -> types.ModuleType:
