@@ -1237,7 +1237,7 @@ NEGATIONS = (
         "mxnet",
         "parameterserver",
         "law-mxnet_1",
-        "nd.ones = lambda *_, **__: nd.zeros(1)\n"
+        "nd.ones, d2l.law = lambda *_, **__: nd.zeros(1), lambda *_, **__: 1\n"
         "d2l.Timeline = recorded(cpu_0=[('Copy', 0, 1)], cpu_1=[('Copy', 1, 2)])",
         "copies from two devices take turns",
     ),
@@ -1923,6 +1923,15 @@ NEGATIONS = (
         "parameterserver",
         "dead-guess-pytorch_1",
         "doomed = None\n"
+        "def torchrun(*_, **__): raise RuntimeError('doomed failed with exit code 1')\n"
+        "d2l.torchrun = torchrun",
+        "the job fails without a word of who died",
+    ),
+    Negation(
+        "pytorch",
+        "parameterserver",
+        "dead-guess-pytorch_1",
+        "doomed = None\n"
         "def torchrun(*_, **__): raise TimeoutError('doomed was ended')\n"
         "d2l.torchrun = torchrun",
         "nobody notices before the time limit",
@@ -1931,7 +1940,7 @@ NEGATIONS = (
         "pytorch",
         "parameterserver",
         "law-pytorch_1",
-        "d2l.torchrun = lambda *_, **__: [{part: [[part, 0, 1]] for part in ('t_c', 't_x')}]",
+        "d2l.torchrun = lambda *_, **__: [{'t_c': 2.0, 't_x': 1.0, 'step': 2.0}]",
         "the exchange hides behind the computation",
     ),
     Negation(
