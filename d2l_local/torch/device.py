@@ -53,7 +53,11 @@ def banner(used: list[torch.device]) -> None:
 def _what_they_are(used: list[torch.device]) -> str:
     gpus = [device for device in used if device.type == "cuda"]
     counts = Counter(torch.cuda.get_device_name(device) for device in dict.fromkeys(gpus))
-    parts = [f"{count}× {name}" for name, count in counts.items()] or [translated("no GPU here")]
+    parts = [f"{count}× {name}" for name, count in counts.items()]
+    if not gpus:
+        parts.append(
+            translated("fewer than {n} GPUs" if num_gpus() else "no GPU here", n=len(used))
+        )
     if len(set(gpus)) < len(gpus):
         parts.append(translated("the shares of one GPU take turns"))
     cpus = sum(device.type == "cpu" for device in used)

@@ -126,6 +126,12 @@ def test_banner_says_what_is_lost_without_a_gpu(capsys):
     assert capsys.readouterr().out.startswith("devices: cpu (no GPU here)\n")
 
 
+def test_banner_says_that_one_gpu_is_too_few(monkeypatch, capsys):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    d2l.banner([torch.device("cpu")] * 2)
+    assert "cpu, cpu (fewer than 2 GPUs; PyTorch has one CPU" in capsys.readouterr().out
+
+
 def test_banner_counts_a_gpu_once(monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA T4")
     one, other = torch.device("cuda", 0), torch.device("cuda", 1)
