@@ -265,7 +265,7 @@ def splitting(d):
     """
     t = d.t
     titles = [
-        t("(a) by layers:\nmodel parallelism"),
+        t("(a) by layers:\npipeline parallelism"),
         t("(b) within layers:\ntensor parallelism"),
         t("(c) by data:\ndata parallelism"),
     ]

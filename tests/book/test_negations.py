@@ -162,7 +162,7 @@ DATA = LINKS + (
 LIBRARIES = (
     "compare = library_pipeline = library_tensor = None\n"
     "d2l.torchrun = lambda *_, **__: [{{\n"
-    "    'library_pipeline': [0, {right}], 'library_tensor': [{all_reduces}, True]}}] * 2"
+    "    'library_pipeline': [None, {right}], 'library_tensor': [{all_reduces}, True]}}] * 2"
 )
 # Recordings of a pipeline of two stages with m micro-batches; forward takes a second, backward two.
 STAGES = """
