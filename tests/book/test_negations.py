@@ -79,17 +79,15 @@ JOB = (
 # Times of an addition, for four sizes, and how long N of them take: as the model says, with what
 # follows in its place.
 ASYNC = """
-from types import SimpleNamespace as Times
 import numpy as np
 N, asynchronous = 30, True
 sizes = [4**k for k in range(1, 5)]
-t_c = np.geomspace(1e-6, 1e-3, 4)
-times = {size: Times(t_q=2e-5, t_c=t, t_w=6e-5) for size, t in zip(sizes, t_c)}
-times[sizes[1]].t_c = 2e-5
-each = [N * (t.t_q + t.t_c + t.t_w) for t in times.values()]
-predicted = {"wait each time": each, "wait once": [N * max(t.t_q, t.t_c) for t in times.values()]}
+t_q, t_c = np.full(4, 2e-5), np.array([1e-6, 2e-5, 1e-4, 1e-3])
+in_turns = t_q + t_c + 6e-5
+predicted = {"wait each time": N * in_turns, "wait once": N * np.maximum(t_q, t_c)}
 measured = predicted
 """
+WAITING_COSTS_TWICE = "measured = {**predicted, 'wait each time': 2 * predicted['wait each time']}"
 WAITING_IS_FREE = "measured = dict.fromkeys(predicted, predicted['wait once'])"
 # Questions: arrays that copy and add at once, and arrays of which -= makes a new one.
 AT_ONCE = (
@@ -571,6 +569,13 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "async-computation",
+        "model-guess_1",
+        ASYNC + WAITING_COSTS_TWICE,
+        "waiting each time takes twice as long as predicted",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
         "look_2",
         "back_end, d2l.plot_timelines = 'cpu/0', id\n"
         "turns = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
@@ -592,15 +597,13 @@ NEGATIONS = (
             "async-computation",
             "memory-guess_1",
             "train = None\n"
-            "results = iter([([[0, 4e7]], 0.5), ([[0, 4e7]], 0.5), ([[0, peak]], loss)])\n"
-            "d2l.in_new_process = lambda *_, **__: next(results)".replace("peak", peak).replace(
-                "loss", loss
-            ),
+            f"results = iter([([[0, 2e7]], 0.5), ([[0, {late}]], 0.5), ([[0, {never}]], 0.5)])\n"
+            "d2l.in_new_process = lambda *_, **__: next(results)",
             why,
         )
-        for peak, loss, why in (
-            ("4.1e7", "0.5", "without a wait memory grows no more than with one"),
-            ("9e7", "0.6", "waiting changes what is computed"),
+        for late, never, why in (
+            (2.2e7, 2.4e7, "without a wait memory grows no more than with one"),
+            (4e7, 9e7, "waiting one step late holds half as much as never"),
         )
     ),
     Negation(
@@ -613,10 +616,17 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "async-computation",
+        "memory-look_1",
+        "runs = {late: ([[0, 0], [1, late * 3e6]], late) for late in (0, 1, 30)}",
+        "waiting changes what is computed",
+    ),
+    Negation(
+        "mxnet",
+        "async-computation",
         "law_1",
         "back_end = 'cpu/0'\n"
         "turns = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
-        "timelines = {'wait once': d2l.Timeline(turns)}",
+        "timelines = dict.fromkeys(('wait each time', 'wait once'), d2l.Timeline(turns))",
         "the whole is the sum of the parts",
     ),
     Negation(
@@ -1415,6 +1425,7 @@ NEGATIONS = (
         Negation("pytorch", "async-computation", "model-guess_1", ASYNC + planted, why)
         for planted, why in (
             (WAITING_IS_FREE, "waiting each time takes no longer"),
+            (WAITING_COSTS_TWICE, "waiting each time takes twice as long as predicted"),
             ("asynchronous = False", "the CPU gains from not waiting"),
         )
     ),
@@ -1458,7 +1469,7 @@ NEGATIONS = (
         "law_1",
         "back_end = 'worker'\n"
         "turns = {'Python': [('a', 0, 1)], 'worker': [('b', 1, 2)]}\n"
-        "timelines = {'wait once': d2l.Timeline(turns)}",
+        "timelines = dict.fromkeys(('wait each time', 'wait once'), d2l.Timeline(turns))",
         "the whole is the sum of the parts",
     ),
     Negation(
