@@ -723,7 +723,7 @@ NEGATIONS = (
         "mxnet",
         "auto-parallelism",
         "law_1",
-        "gram, ys, both, alone = None, [], 1.0, {'t_c 1': 1.0, 't_c 2': 1.0}\n"
+        "gram, ys = None, []\n"
         "d2l.together = lambda jobs, **_: ({'t_c': 1.0, 't_x': 0.4}, 0.4)",
         "products and copies together are done before the products alone",
     ),
@@ -1544,37 +1544,52 @@ NEGATIONS = (
         "pytorch",
         "auto-parallelism",
         "mlp-right_1",
-        "lr, lane1, lane2, X, Y, shards = 1.0, 'cpu/0', 'cpu/0', 0, 0, None\n"
+        "lr, X, Y, shards = 1.0, 0, 0, None\n"
         "weights, train_step = [torch.ones(2, 2) for _ in range(2)], lambda *_: None\n"
         "layer_gradients = lambda *_: (torch.ones(2, 2) for _ in range(2))\n"
         "replicas = [[weight - 0.5 for weight in weights]]\n"
-        "lanes = {'cpu/0': [('matmul', 0, 2)], 'cpu/0 copies': [('copy_', 1, 2)]}\n"
-        "d2l.Timeline = recorded(**lanes)",
+        "d2l.Timeline = recorded(cpu_0=[])",
         "two devices change the weights half as much as one",
     ),
     Negation(
         "pytorch",
         "auto-parallelism",
-        "mlp-right_1",
-        "lr, lane1, lane2, X, Y, shards = 1.0, 'cpu/0', 'cpu/0', 0, 0, None\n"
-        "weights, train_step = [torch.ones(2, 2) for _ in range(2)], lambda *_: None\n"
-        "layer_gradients = lambda *_: (torch.ones(2, 2) for _ in range(2))\n"
-        "replicas = [[weight - 1 for weight in weights]]\n"
+        "mlp-right_2",
+        "lane1, lane2 = 'cpu/0', 'cpu/0'\n"
         "lanes = {'cpu/0': [('matmul', 0, 2)], 'cpu/0 copies': [('copy_', 2, 3)]}\n"
-        "d2l.Timeline = recorded(**lanes)",
+        "timeline = d2l.Timeline(lanes)",
         "the gradient of fc2 leaves after the last product",
+    ),
+    Negation(
+        "pytorch",
+        "auto-parallelism",
+        "mlp-right_2",
+        "lane1, lane2 = 'gpu/0', 'gpu/0'\n"
+        "spans = [('gemm', 0, 2), ('gemm', 3, 5)]\n"
+        "timeline = d2l.Timeline({'gpu/0': spans, 'gpu/0 copies': [('Memcpy', 2, 3)]})",
+        "the copy lies in a gap between two products",
     ),
     Negation(
         "pytorch",
         "auto-parallelism",
         "law_1",
         "import types\n"
-        "a, streams, beside, num_ops, both = None, [], None, 1, 1.0\n"
-        "alone = {'t_c 1': 1.0, 't_c 2': 1.0}\n"
+        "a, streams, beside, num_ops = None, [], None, 1\n"
         "times = [types.SimpleNamespace(minimum=t) for t in (1.0, 0.4, 1.4, 0.4)]\n"
         "d2l.compare = lambda jobs, **_: dict(zip(jobs, times))\n"
         "d2l.together = lambda *_, **__: ({'t_c 1': 1.0, 't_c 2': 1.0}, 1.0)",
         "products and copies together are done before the products alone",
+    ),
+    Negation(
+        "pytorch",
+        "auto-parallelism",
+        "law_1",
+        "import types\n"
+        "a, streams, beside, num_ops = None, [], None, 1\n"
+        "times = [types.SimpleNamespace(minimum=t) for t in (1.0, 0.4, 1.4, 1.0)]\n"
+        "d2l.compare = lambda jobs, **_: dict(zip(jobs, times))\n"
+        "d2l.together = lambda *_, **__: ({'t_c 1': 1.0, 't_c 2': 1.0}, 0.8)",
+        "two queues together are done before one of them alone",
     ),
     Negation(
         "pytorch",
