@@ -723,8 +723,7 @@ NEGATIONS = (
         "mxnet",
         "auto-parallelism",
         "law_1",
-        "gram, ys = None, []\n"
-        "d2l.together = lambda jobs, **_: ({'t_c': 1.0, 't_x': 0.4}, 0.4)",
+        "gram, ys = None, []\nd2l.together = lambda jobs, **_: ({'t_c': 1.0, 't_x': 0.4}, 0.4)",
         "products and copies together are done before the products alone",
     ),
     Negation(
