@@ -322,7 +322,7 @@ PATIENTS = (
         "with a look at each loss, too, devices are always busy",
     ),
     (
-        "abc-guess_1",
+        "cures_1",
         "files, net, X, charts = [], wait, 0, {{'A': d2l.Timeline(turns)}}\n"
         + SECONDS.format(seconds=(1, 1)),
         "rows in one call, and files decoded once, take as long",
