@@ -31,8 +31,9 @@ def operators(b: int, make: Make) -> dict[str, Operator]:
     """Return eleven operators of LeNet and ResNet-18 for ``b`` images of 28x28, by name.
 
     On CPUs the first eight are near what their counts say, the last three are not; ``/2`` is a
-    stride of 2. The names are in the language in force. ``make`` gets the kind and the shapes: ``"conv"``, ``"dense"``, ``"relu"``, ``"sum"`` or
-    ``"norm"`` (batch normalization in training). ValueError unless ``b`` is a positive integer.
+    stride of 2. The names are in the language in force. ``make`` gets the kind and the shapes:
+    ``"conv"``, ``"dense"``, ``"relu"``, ``"sum"`` or ``"norm"`` (batch normalization in training).
+    ValueError unless ``b`` is a positive integer.
     """
     b = positive_integer("b", b)
     wide, narrow = (b, 64, 28, 28), (b, 128, 14, 14)
