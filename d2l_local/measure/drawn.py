@@ -18,11 +18,12 @@ Charts = list[tuple["Axes", Lanes, Lanes]]  # What is recorded, and outlines dra
 # hatched too, for print in gray.
 COMPUTE_STYLE = {"facecolor": "#0072B2", "label": "compute"}
 ISSUE_STYLE = {"facecolor": "#CC79A7", "label": "issue"}  # What Python does before a device can
+LOAD_STYLE = {"facecolor": "#009E73", "label": "load"}  # What is read in before a device can
 FORWARD_STYLE = {"facecolor": "#0072B2", "label": "forward"}  # Of a pipeline's stage
 BACKWARD_STYLE = {"facecolor": "#56B4E9", "label": "backward"}
 BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
 COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
-STYLES = (COMPUTE_STYLE, ISSUE_STYLE, FORWARD_STYLE, BACKWARD_STYLE, COPY_STYLE)
+STYLES = (COMPUTE_STYLE, ISSUE_STYLE, LOAD_STYLE, FORWARD_STYLE, BACKWARD_STYLE, COPY_STYLE)
 
 OUTLINE_STYLE: dict[str, Any] = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3}
 
@@ -35,7 +36,7 @@ def style_of(lane: str, span: Span) -> dict:
         return COPY_STYLE
     if re.fullmatch(r"[FB]\d+", span.name):
         return FORWARD_STYLE if span.name[0] == "F" else BACKWARD_STYLE
-    return ISSUE_STYLE if lane == "Python" else COMPUTE_STYLE
+    return {"Python": ISSUE_STYLE, "input": LOAD_STYLE}.get(lane, COMPUTE_STYLE)
 
 
 def lane_label(lane: str) -> str:
@@ -43,6 +44,9 @@ def lane_label(lane: str) -> str:
     word, _, number = lane.partition(" ")
     if word == "stage" and number.isdigit():
         return label("stage {number}").format(number=number)
+    word, _, number = lane.partition("/")
+    if word == "device" and number.isdigit():
+        return label("device/{number}").format(number=number)
     return label(lane)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from d2l_local.arguments import positive_integer
+from d2l_local.language import translated
 
 Shape = tuple[int, ...]
 
@@ -29,9 +30,10 @@ Make = Callable[[str, tuple[Shape, ...], "Shape | None", Shape], Callable[[], ob
 def operators(b: int, make: Make) -> dict[str, Operator]:
     """Return eleven operators of LeNet and ResNet-18 for ``b`` images of 28x28, by name.
 
-    The first eight are close to what their counts say, the last three are not; ``/2`` is a stride
-    of 2. ``make`` gets the kind and the shapes: ``"conv"``, ``"dense"``, ``"relu"``, ``"sum"`` or
-    ``"norm"`` (batch normalization in training). ValueError unless ``b`` is a positive integer.
+    On CPUs the first eight are near what their counts say, the last three are not; ``/2`` is a
+    stride of 2. The names are in the language in force. ``make`` gets the kind and the shapes:
+    ``"conv"``, ``"dense"``, ``"relu"``, ``"sum"`` or ``"norm"`` (batch normalization in training).
+    ValueError unless ``b`` is a positive integer.
     """
     b = positive_integer("b", b)
     wide, narrow = (b, 64, 28, 28), (b, 128, 14, 14)
@@ -49,7 +51,7 @@ def operators(b: int, make: Make) -> dict[str, Operator]:
         "ResNet Conv 1x1 /2, 64-128": ("conv", (wide,), (128, 64, 1, 1), narrow),
         "ResNet BatchNorm, 28x28": ("norm", (wide,), None, wide),
     }
-    return {name: Operator(make(*each), *each[1:]) for name, each in shapes.items()}
+    return {translated(name): Operator(make(*each), *each[1:]) for name, each in shapes.items()}
 
 
 def padding_and_stride(x: Shape, w: Shape, y: Shape) -> tuple[int, int]:

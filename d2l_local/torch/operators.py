@@ -15,7 +15,7 @@ def operators(device: torch.device, b: int = 64) -> dict[str, Operator]:
     """Return eleven operators of LeNet and ResNet-18 for ``b`` images on a device, by name.
 
     Each has ``run()`` and the shapes ``inputs``, ``weight`` (or None) and ``output``; all arrays
-    are float32. The first eight are close to what their counts say, the last three are not.
+    are float32. On CPUs the first eight are near what their counts say, the last three are not.
     ValueError unless ``b`` is a positive integer.
     """
 

@@ -320,7 +320,7 @@ PATIENTS = (
         "with a look at each loss, too, devices are always busy",
     ),
     (
-        "abc-guess_1",
+        "cures_1",
         "files, net, X, charts = [], wait, 0, {{'A': d2l.Timeline(turns)}}\n"
         + SECONDS.format(seconds=(1, 1)),
         "rows in one call, and files decoded once, take as long",
@@ -2092,9 +2092,8 @@ NEGATIONS = (
         "mxnet",
         "hardware",
         "bandwidth-lesson_1",
-        TIMES + "rates, P = np.full(2, 1e10), 1e11\n"
-        "d2l.device_times = lambda jobs, **__: dict.fromkeys(jobs, 1e-9)",
-        "an operation costs no more than the bytes of its element",
+        TIMES + "rates, P, sizes = np.full(2, 1e10), 1e11, [2**12, 2**13]",
+        "the smallest copy takes no longer than its bytes",
     ),
     Negation(
         "mxnet",
@@ -2155,7 +2154,7 @@ NEGATIONS = (
         TIMES + "P, F, net = 1e11, 2.7e9, "
         "None\n"
         "d2l.resnet_step = lambda *_: None\n"
-        "d2l.measure = lambda *_: Time(minimum=1e-3)",
+        "d2l.device_times = lambda *_: {'T': 1e-3}",
         "a step takes less than its FLOP need",
     ),
     Negation(
@@ -2180,6 +2179,13 @@ NEGATIONS = (
         "computing and moving take turns",
     ),
     Negation(
+        "mxnet",
+        "hardware",
+        "law_1",
+        TIMES + "d2l.device_times = lambda jobs, *_: dict(zip(jobs, (1, 4, 1)))",
+        "the whole takes less than a part of it",
+    ),
+    Negation(
         "pytorch",
         "hardware",
         "peak-guess_1",
@@ -2197,9 +2203,8 @@ NEGATIONS = (
         "pytorch",
         "hardware",
         "bandwidth-lesson_1",
-        TIMES + "rates, P = np.full(2, 1e10), 1e11\n"
-        "d2l.device_times = lambda jobs, **__: dict.fromkeys(jobs, 1e-9)",
-        "an operation costs no more than the bytes of its element",
+        TIMES + "rates, P, sizes = np.full(2, 1e10), 1e11, [2**12, 2**13]",
+        "the smallest copy takes no longer than its bytes",
     ),
     Negation(
         "pytorch",
@@ -2260,7 +2265,7 @@ NEGATIONS = (
         TIMES + "P, F, net = 1e11, 2.7e9, "
         "torch.nn.Linear(1, 1)\n"
         "array = lambda *_: None\n"
-        "d2l.measure = lambda *_: Time(minimum=1e-3)",
+        "d2l.device_times = lambda *_: {'T': 1e-3}",
         "a step takes less than its FLOP need",
     ),
     Negation(
@@ -2276,6 +2281,13 @@ NEGATIONS = (
         "law_1",
         TIMES + "d2l.device_times = lambda jobs, *_: dict(zip(jobs, (1, 1, 2)))",
         "computing and moving take turns",
+    ),
+    Negation(
+        "pytorch",
+        "hardware",
+        "law_1",
+        TIMES + "d2l.device_times = lambda jobs, *_: dict(zip(jobs, (1, 4, 1)))",
+        "the whole takes less than a part of it",
     ),
     # --- Both ---
     *(

@@ -99,8 +99,15 @@ def test_a_predicted_name_stands_on_the_recorded_span_of_that_name():
 def test_stages_are_numbered_in_every_language(monkeypatch):
     monkeypatch.setattr("d2l_local.measure.fonts.find", lambda lang: "DejaVu Sans")
     monkeypatch.setenv("D2L_LANGUAGE", "zh")
-    ax = Timeline({"stage 0": [("F0", 0, 1)], "stage one": [("F0", 0, 1)]}).plot()
-    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["阶段0", "stage one"]
+    lanes = ["device/1", "device/x", "stage 0", "stage one"]
+    ax = Timeline({lane: [("F0", 0, 1)] for lane in lanes}).plot()
+    shown = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert shown == ["设备/1", "device/x", "阶段0", "stage one"]
+
+
+def test_what_is_loaded_does_not_look_computed():
+    ax = Timeline({"cpu/0": [("dot", 1, 2)], "input": [("load", 0, 1)]}).plot()
+    assert [bars.get_label() for bars in ax.collections] == ["compute", "load"]
 
 
 def test_a_few_x_near_each_other_are_the_ticks():

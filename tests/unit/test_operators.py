@@ -35,6 +35,13 @@ def test_names_shapes_and_kinds():
     assert all(operator.output[0] == 4 for operator in found.values())
 
 
+def test_names_are_in_the_language_in_force(monkeypatch):
+    monkeypatch.setenv("D2L_LANGUAGE", "zh")
+    names = list(operators(4, lambda *_: lambda: None))
+    assert names[3] == "ResNet卷积64，28×28"
+    assert not any(word in name for name in names for word in ("Conv", "Dense", "Add", "Norm"))
+
+
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2"])
 def test_a_batch_is_a_positive_integer(wrong):
     with pytest.raises(ValueError, match="b must be a positive integer"):
