@@ -2357,7 +2357,7 @@ NEGATIONS = (
         "precision-memory",
         "accumulate_2",
         "class Parameters(dict):\n    setattr = lambda *_: None\n"
-        "class Net:\n"
+        "class Net:\n    hybridize = lambda self: None\n"
         "    __call__ = lambda *_: None\n    collect_params = lambda _: Parameters()\n"
         "mlp, gradients = lambda *_: Net(), lambda net, X, m: [nd.ones(2) * m]",
         "four parts give four times the gradient",
@@ -2367,7 +2367,8 @@ NEGATIONS = (
         "precision-memory",
         "recompute_2",
         "net = nn.HybridSequential()\nnet.add(*[nn.Dense(1) for _ in range(25)])\n"
-        "X, gradients, recompute = 0, lambda *_: [], lambda *_: nd.ones(1000).wait_to_read()",
+        "X, gradients = nd.ones(38), lambda *_: []\n"
+        "recompute = lambda *_: nd.ones(1000).wait_to_read()",
         "recomputation saves nothing",
     ),
     Negation(
@@ -2446,7 +2447,8 @@ NEGATIONS = (
         "precision-memory",
         "recompute_2",
         "net = nn.Sequential(*[nn.ReLU() for _ in range(49)])\n"
-        "X, gradients, recompute = 0, lambda *_: [], lambda *_: torch.ones(1000).sum()",
+        "X, gradients = torch.ones(38), lambda *_: []\n"
+        "recompute = lambda *_: torch.ones(1000).sum()",
         "recomputation saves nothing",
     ),
     Negation(
