@@ -473,13 +473,8 @@ def transformer_of_778m(device, rows, sharded, recompute):
     """Seconds a step of 778M parameters, and until Python has issued it; the peak in bytes."""
     from d2l_local import torch as d2l
 
-    step, _ = d2l.transformer_step(device, rows, sharded, recompute=recompute)
-    for _ in range(3):  # The averages are made in the first
-        step()
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    T, t_q = [d2l.measure(step, 7, wait=wait).median for wait in (True, False)]
-    return T, t_q, torch.cuda.max_memory_allocated()
+    step, _ = d2l.transformer_step(device, sharded, recompute=recompute)
+    return d2l.step_costs(step, rows, 7)
 
 
 def shards() -> list[Row]:

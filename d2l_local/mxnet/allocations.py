@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Callable, Iterator
 
 from d2l_local.measure import allocations, trace
@@ -11,6 +12,8 @@ from d2l_local.mxnet import device
 from d2l_local.mxnet.recorder import parse_open_trace
 
 import mxnet as mx
+
+SETTLE = 0.1  # Seconds: the engine is idle before its threads let go of the arrays that they used
 
 
 class Allocations(allocations.Allocations):
@@ -29,6 +32,8 @@ class Allocations(allocations.Allocations):
         device.require_profilable()
         fn()
         gc.collect()  # Else it may free what others left, while we count
+        mx.nd.waitall()
+        time.sleep(SETTLE)
         mx.nd.waitall()
         with trace.trace_file() as path:
             mx.profiler.set_config(

@@ -45,7 +45,7 @@ def layer_tasks(layers: int, width: int, rows: int) -> list[Callable[[], None]]:
     weights = [nd.random.normal(scale=width**-0.5, shape=(width, width), ctx=cpu)
                for _ in range(layers)]  # fmt: skip
     outputs = [nd.random.normal(shape=(rows, width), ctx=cpu)]
-    head = nd.ones((rows, width), ctx=cpu)
+    ones = head = nd.ones((rows, width), ctx=cpu)
 
     def forward(W: nd.NDArray) -> None:
         outputs.append(nd.tanh(nd.dot(outputs[-1], W)))
@@ -53,6 +53,8 @@ def layer_tasks(layers: int, width: int, rows: int) -> list[Callable[[], None]]:
 
     def backward(W: nd.NDArray) -> None:
         nonlocal head
+        if len(outputs) > layers:  # A step begins: smaller with each, it would become subnormal
+            head = ones
         head = head * (1 - outputs.pop() ** 2)
         _gradient = nd.dot(outputs[-1], head, transpose_a=True)
         head = nd.dot(head, W, transpose_b=True)

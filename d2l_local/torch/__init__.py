@@ -115,7 +115,7 @@ from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
-from d2l_local.torch.transformer import transformer_step  # noqa: E402, F401
+from d2l_local.torch.transformer import step_costs, transformer_step  # noqa: E402, F401
 from d2l_local.trials import ChainTrial  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402

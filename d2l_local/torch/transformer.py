@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from d2l_local.measure import timing
+from d2l_local.torch.device import num_gpus, synchronize
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -14,21 +17,20 @@ TOKENS = 1024  # A row
 
 def transformer_step(
     device: torch.device,
-    rows: int,
     sharded: bool,
     *,
     layers: int = 24,
     width: int = 1536,
     words: int = 32_000,
     recompute: bool = False,
-) -> tuple[Callable[[], None], int]:
-    """Return ``step()``, which trains a new GPT-like transformer, and how many parameters it has.
+) -> tuple[Callable[[int], None], int]:
+    """Return ``step(rows)``, which trains a new transformer, and how many parameters it has.
 
-    For a process of a group, on a ``device`` of its own, with ``rows`` random rows of 1,024 tokens,
-    by AdamW. Matrix products are in bfloat16, weights, gradients' sums and averages in float32.
-    With DistributedDataParallel every process has the whole network; if ``sharded``, `fully_shard`
-    divides it, a block at a time. ``recompute``: blocks keep only their inputs, and are computed
-    anew in backpropagation. The default sizes make 778 million parameters.
+    It is like GPT, for a process of a group, on a ``device`` of its own, and learns ``rows`` random
+    rows of 1,024 tokens by AdamW. Matrix products are in bfloat16, weights, gradients' sums and
+    averages in float32. With DistributedDataParallel every process has the whole network; if
+    ``sharded``, `fully_shard` divides it, a block at a time. ``recompute``: blocks keep only their
+    inputs, and are computed anew in backpropagation. The default sizes make 778 million parameters.
     """
     torch.manual_seed(0)
     transformer = _Transformer(layers, width, words, recompute).to(device)
@@ -39,9 +41,9 @@ def transformer_step(
     else:
         net = nn.parallel.DistributedDataParallel(transformer, gradient_as_bucket_view=True)
     trainer = torch.optim.AdamW(net.parameters(), lr=1e-4, fused=device.type == "cuda")
-    tokens = torch.randint(0, words, (rows, TOKENS), device=device)
 
-    def step() -> None:
+    def step(rows: int) -> None:
+        tokens = torch.randint(0, words, (rows, TOKENS), device=device)
         # Sharded, the policy says what is in 16 bits; autocast would gather 32
         with torch.autocast(device.type, torch.bfloat16, enabled=not sharded):
             scores = net(tokens).float()
@@ -51,6 +53,27 @@ def transformer_step(
         trainer.zero_grad()
 
     return step, count
+
+
+def step_costs(
+    step: Callable[[int], object], rows: int, repeats: int = 5
+) -> tuple[float, float, int]:
+    """Return what ``step(rows)`` costs: seconds, seconds of Python, and bytes at its peak.
+
+    Medians of ``repeats`` steps, after untimed ones; Python's seconds are those until it has issued
+    the step, its waits included. The bytes are those of all arrays on the process's GPU, as its
+    allocator counts them: 0 without a GPU. ValueError unless ``repeats`` is positive.
+    """
+    step(rows)  # The first makes what the optimizer keeps
+    synchronize()
+    if num_gpus():
+        torch.cuda.reset_peak_memory_stats()
+    times = [
+        timing.measure(lambda: step(rows), repeats, wait=wait, synchronize=synchronize)
+        for wait in (True, False)
+    ]
+    seconds, python = [time.median for time in times]
+    return seconds, python, torch.cuda.max_memory_allocated() if num_gpus() else 0
 
 
 def _shard(net: _Transformer) -> None:

@@ -423,17 +423,16 @@ TABLE = (
 )
 OVER_A_LINK = """
 from types import SimpleNamespace as Time
-L, m, bs, wire = 8, 1.0, (16, 64, 256), Time(bytes_per_second=24.0)
-compute, step = lambda b: None, lambda b, waited: waited
+bs, step = (16, 64, 256), lambda b, waited: waited
 sends = {"data parallel": (0.1,), "ZeRO-3": (0.1,), "in turns": (1.0,)}
 takes = {
-    "t_c": lambda t: t,
     "data parallel": lambda t: max(t, t / 3 + 2 / 3),
     "ZeRO-3": lambda t: max(t, 1),
     "in turns": lambda t: t + 1,
 }
 d2l.compare = lambda jobs, *_: {(n, b): Time(minimum=takes[n](b / 64)) for n, b in jobs}
-T, t_c, t_x = {"ZeRO-3": [1, 1.1, 4]}, [0.25, 1, 4], 1
+T, t_c, t_x = {"ZeRO-3": [1, 1.1, 4]}, {16: 0.25, 64: 1, 256: 4}, 1
+jobs = {("ZeRO-3", 64): lambda: None}
 beside = dict(cpu_0=[("dot", 0, 1)], wire=[("copy of gather", 0.2, 0.8)])
 """
 SHARDING = (  # In both frameworks
@@ -505,10 +504,8 @@ HALF_COUNTED = (
     "d2l.Allocations.of = lambda fn: SimpleNamespace(result=1000, peak=32000)\n"
 )
 THREE_TIMES = (
-    "from types import SimpleNamespace as Time\n"
     "net, X, segments, recompute = None, None, [], None\n"
-    "d2l.compare = lambda jobs, *_: "
-    "dict(zip(jobs, map(lambda t: Time(minimum=t), (1.0, 3.0, 0.5))))"
+    "d2l.device_times = lambda jobs, *_: dict(zip(jobs, (1.0, 3.0, 0.5)))"
 )
 
 NEGATIONS = (
@@ -2315,7 +2312,7 @@ NEGATIONS = (
         "sharding",
         "library-lesson_1",
         "d2l.has_gpus = lambda n: True\n"
-        "d2l.torchrun = lambda *_, **__: [[[1, 1], 2**34, 10**9, {}]] * 2",
+        "d2l.torchrun = lambda *_, **__: [[[[1, 1, 2**34]] * 2, 10**9, {}]] * 2",
         "sharding saves no memory",
     ),
     Negation(
@@ -2349,9 +2346,8 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "precision-memory",
-        "amp-mxnet_2",
-        "d2l.has_bfloat16, losses = lambda: True, lambda: [1.0, 0.5]\n"
-        "d2l.in_new_process = lambda *_, **__: [1.0, 0.9]",
+        "amp-mxnet_1",
+        "d2l.has_bfloat16, d2l.in_new_process = lambda: True, lambda *_, **__: [1.0, 0.9]",
         "training in 16 bits goes another way",
     ),
     Negation(
@@ -2373,7 +2369,7 @@ NEGATIONS = (
         "precision-memory",
         "accumulate_2",
         "class Parameters(dict):\n    setattr = lambda *_: None\n"
-        "class Net:\n"
+        "class Net:\n    hybridize = lambda self: None\n"
         "    __call__ = lambda *_: None\n    collect_params = lambda _: Parameters()\n"
         "mlp, gradients = lambda *_: Net(), lambda net, X, m: [nd.ones(2) * m]",
         "four parts give four times the gradient",
@@ -2383,7 +2379,8 @@ NEGATIONS = (
         "precision-memory",
         "recompute_2",
         "net = nn.HybridSequential()\nnet.add(*[nn.Dense(1) for _ in range(25)])\n"
-        "X, gradients, recompute = 0, lambda *_: [], lambda *_: nd.ones(1000).wait_to_read()",
+        "X, gradients = nd.ones(38), lambda *_: []\n"
+        "recompute = lambda *_: nd.ones(1000).wait_to_read()",
         "recomputation saves nothing",
     ),
     Negation(
@@ -2462,7 +2459,8 @@ NEGATIONS = (
         "precision-memory",
         "recompute_2",
         "net = nn.Sequential(*[nn.ReLU() for _ in range(49)])\n"
-        "X, gradients, recompute = 0, lambda *_: [], lambda *_: torch.ones(1000).sum()",
+        "X, gradients = torch.ones(38), lambda *_: []\n"
+        "recompute = lambda *_: torch.ones(1000).sum()",
         "recomputation saves nothing",
     ),
     Negation(

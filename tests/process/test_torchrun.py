@@ -340,10 +340,11 @@ def transformers(device):
     found = []
     for sharded, recompute in ((False, False), (True, False), (True, True)):
         sizes = {"layers": 2, "width": 16, "words": 50, "recompute": recompute}
-        step, count = d2l.transformer_step(device, 1, sharded, **sizes)
+        step, count = d2l.transformer_step(device, sharded, **sizes)
         [(net,)] = [[c.cell_contents] for c in step.__closure__
                     if isinstance(c.cell_contents, nn.Module)]  # fmt: skip
-        step()
+        seconds, python, peak = d2l.step_costs(step, 1, 2)
+        assert min(seconds, python) > 0 and (peak > 0) == (device.type == "cuda")
         local = [p.to_local() if sharded else p for p in net.parameters()]
         found.append([count, sum(p.numel() for p in local), bool(local[0].isfinite().all())])
     return found
