@@ -213,6 +213,8 @@ GRAPHS = (
 )
 LAW = (
     "lanes, T = {lanes}, {{(1, 64): 1.0, (2, 64): {both}}}\n"
+    "from types import SimpleNamespace\n"
+    "crowding = SimpleNamespace(share=0)\n"
     "bs, steps = [1, 4, 16, 64], {{(2, 64): lambda: None}}\n"
     "d2l.Timeline = recorded(Python=[('issue', 0, 1)], {spans})\n"
 )
@@ -848,14 +850,14 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus-concise",
         "law_1",
-        "t_c, t_x, T = [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
         "nothing of the exchange is hidden",
     ),
     Negation(
         "mxnet",
         "multiple-gpus-concise",
         "law_1",
-        "t_c, t_x, T = [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
         "in turns, too, the exchange is hidden",
     ),
     Negation(
@@ -1719,14 +1721,14 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "law_1",
-        "t_c, t_x, T = [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
         "nothing of the exchange is hidden",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "law_1",
-        "t_c, t_x, T = [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
         "in turns, too, the exchange is hidden",
     ),
     Negation(
