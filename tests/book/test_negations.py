@@ -204,13 +204,22 @@ MODEL = (
     "def model(k, b): return max(k * N_t_q, per_image * b)\n"
     "T = {{(k, b): {time} for k in (1, 2) for b in bs}}\n"
 )
+GRAPHS = (
+    "from types import SimpleNamespace as Time\n"
+    "on = train_fused = Graphed = FlatParams = lambda *_, **__: None\n"
+    "seconds = lambda key, k: Time(minimum={graphs} if key > 0 else {calls})\n"
+    "d2l.compare = lambda jobs, *_, **__: {{key: seconds(key, abs(key)) for key in jobs}}\n"
+    "d2l.has_gpus = lambda n: True"
+)
 LAW = (
-    "lanes = {lanes}\n"
+    "lanes, T = {lanes}, {{(1, 64): 1.0, (2, 64): {both}}}\n"
+    "from types import SimpleNamespace\n"
+    "crowding = SimpleNamespace(share=0)\n"
     "bs, steps = [1, 4, 16, 64], {{(2, 64): lambda: None}}\n"
     "d2l.Timeline = recorded(Python=[('issue', 0, 1)], {spans})\n"
 )
 IN_TURNS = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 2, 4)]"
-WAITING = "{0}_0=[('a', 0, 2), ('a', 40, 41)], {0}_1=[('a', 0, 2), ('a', 40, 41)]"
+AT_ONCE = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 0, 2)]"
 SMALL = (
     "from types import SimpleNamespace as Time\n"
     "small, on = 4, lambda *_: None\n"
@@ -838,14 +847,14 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus-concise",
         "law_1",
-        TURNS_AND_ONCE.format(begin=2),
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
         "nothing of the exchange is hidden",
     ),
     Negation(
         "mxnet",
         "multiple-gpus-concise",
         "law_1",
-        TURNS_AND_ONCE.format(begin=0) + "timelines = timelines[1:] * 2",
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
         "in turns, too, the exchange is hidden",
     ),
     Negation(
@@ -1301,7 +1310,7 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "calls-look_1",
-        "steps, lanes = {2: lambda: None}, ['cpu/0', 'cpu/1']\n"
+        "steps, lanes, T = {2: lambda: None}, ['cpu/0', 'cpu/1'], [5.0, 9.0]\n"
         "d2l.Timeline = recorded(cpu_0=[('a', 0, 9)], cpu_1=[('a', 0, 9)])\n",
         "the devices never wait for Python",
     ),
@@ -1351,6 +1360,13 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "model-test_1",
+        MODEL.format(time="model(k, b) * (1.6 if (k, b) == (1, 16) else 1)"),
+        "a second device pays where the model says that it does not",
+    ),
+    Negation(
+        "mxnet",
+        "multiple-gpus",
+        "model-test_1",
         MODEL.format(time="k * model(k, b)"),
         "two devices take twice as long as predicted",
     ),
@@ -1358,15 +1374,15 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(lanes=["cpu/0", "cpu/1"], spans=IN_TURNS.format("cpu")),
+        LAW.format(lanes=["cpu/0", "cpu/1"], both=1.0, spans=IN_TURNS.format("cpu")),
         "the devices take turns",
     ),
     Negation(
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(lanes=["cpu/0", "cpu/1"], spans=WAITING.format("cpu")),
-        "a step takes longer than all of its parts",
+        LAW.format(lanes=["cpu/0", "cpu/1"], both=2.0, spans=AT_ONCE.format("cpu")),
+        "a step of both takes as long as one of each",
     ),
     # --- PyTorch ---
     Negation(
@@ -1605,7 +1621,7 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "batch-norm-guess_1",
-        "normalized = [([-1.14, -0.79], 0.1)], [([0.61, 1.31], 1.2)]",
+        "normalized = [('BatchNorm1d', [-1.14, -0.79], 0.1)], [('BatchNorm1d', [0.61, 1.31], 1.2)]",
         "a shard is normalized with the statistics of all shards",
     ),
     Negation(
@@ -1702,14 +1718,14 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus-concise",
         "law_1",
-        TURNS_AND_ONCE.format(begin=2),
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
         "nothing of the exchange is hidden",
     ),
     Negation(
         "pytorch",
         "multiple-gpus-concise",
         "law_1",
-        TURNS_AND_ONCE.format(begin=0) + "timelines = timelines[1:] * 2",
+        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
         "in turns, too, the exchange is hidden",
     ),
     Negation(
@@ -2011,6 +2027,29 @@ NEGATIONS = (
     Negation(
         "pytorch",
         "multiple-gpus",
+        "calls-look-pytorch_1",
+        "steps, lanes, T = {2: lambda: None}, ['gpu/0', 'gpu/1'], [5.0, 9.0]\n"
+        "d2l.Timeline = recorded(gpu_0=[('a', 0, 9)], gpu_1=[('a', 0, 9)])\n"
+        "d2l.has_gpus = lambda n: True",
+        "the devices never wait for Python",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "graph-pays_1",
+        GRAPHS.format(graphs="1.0 * k", calls=1.0),
+        "graphs lose what a second GPU gains without them",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "graph-pays_1",
+        GRAPHS.format(graphs=1.0, calls="1.0 * k"),
+        "a second GPU gains nothing with graphs",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
         "fused-pytorch_1",
         FUSED_TORCH.format(grad="FlatParams.made"),
         "the replicas of one buffer drift apart",
@@ -2054,6 +2093,13 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "model-test_1",
+        MODEL.format(time="model(k, b) * (1.6 if (k, b) == (1, 16) else 1)"),
+        "a second device pays where the model says that it does not",
+    ),
+    Negation(
+        "pytorch",
+        "multiple-gpus",
+        "model-test_1",
         MODEL.format(time="k * model(k, b)"),
         "two devices take twice as long as predicted",
     ),
@@ -2061,15 +2107,15 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(lanes=["core/0", "core/1"], spans=IN_TURNS.format("core")),
+        LAW.format(lanes=["core/0", "core/1"], both=1.0, spans=IN_TURNS.format("core")),
         "the devices take turns",
     ),
     Negation(
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(lanes=["core/0", "core/1"], spans=WAITING.format("core")),
-        "a step takes longer than all of its parts",
+        LAW.format(lanes=["core/0", "core/1"], both=2.0, spans=AT_ONCE.format("core")),
+        "a step of both takes as long as one of each",
     ),
     Negation(
         "mxnet",
