@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 class Negation(NamedTuple):
     """A cell, what is planted before it, and why that denies its lesson."""
 
-    framework: str
+    framework: str  # Or several, separated by spaces, in the table
     section: str
     cell: str
     planted: str
