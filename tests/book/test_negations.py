@@ -220,7 +220,7 @@ LAW = (
     "d2l.Timeline = recorded(Python=[('issue', 0, 1)], {spans})\n"
 )
 IN_TURNS = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 2, 4)]"
-AT_ONCE = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 0, 2)]"
+SIDE_BY_SIDE = "{0}_0=[('a', 0, 2)], {0}_1=[('a', 0, 2)]"
 SMALL = (
     "from types import SimpleNamespace as Time\n"
     "small, on = 4, lambda *_: None\n"
@@ -1382,7 +1382,7 @@ NEGATIONS = (
         "mxnet",
         "multiple-gpus",
         "law_1",
-        LAW.format(lanes=["cpu/0", "cpu/1"], both=2.0, spans=AT_ONCE.format("cpu")),
+        LAW.format(lanes=["cpu/0", "cpu/1"], both=2.0, spans=SIDE_BY_SIDE.format("cpu")),
         "a step of both takes as long as one of each",
     ),
     # --- PyTorch ---
@@ -1989,7 +1989,7 @@ NEGATIONS = (
         "pytorch",
         "multiple-gpus",
         "law_1",
-        LAW.format(lanes=["core/0", "core/1"], both=2.0, spans=AT_ONCE.format("core")),
+        LAW.format(lanes=["core/0", "core/1"], both=2.0, spans=SIDE_BY_SIDE.format("core")),
         "a step of both takes as long as one of each",
     ),
     Negation(
