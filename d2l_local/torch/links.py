@@ -7,7 +7,7 @@ import contextlib
 from d2l_local import links
 from d2l_local.arguments import number_of_devices
 from d2l_local.torch.device import devices, num_gpus, synchronize
-from d2l_local.torch.thread_stream import ThreadStream
+from d2l_local.torch.thread_stream import ThreadStream, finish
 
 import torch
 
@@ -54,12 +54,9 @@ class Links(links.Links):
 
     def _at_once(self, calls):
         threads = [ThreadStream(f"stage {i}") for i in range(len(calls))]
-        events = [
+        for i, (thread, call) in enumerate(zip(threads, calls)):
             thread.launch(self._with_streams, i, call)
-            for i, (thread, call) in enumerate(zip(threads, calls))
-        ]
-        for event in events:
-            event.synchronize()
+        finish(threads)
 
     def _with_streams(self, i, call):
         """Call with a stream of this thread's own on each GPU.

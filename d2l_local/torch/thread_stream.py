@@ -58,9 +58,8 @@ class ThreadStream:
         return Event(self._calls[-1])
 
     def synchronize(self) -> None:
-        """Wait until all calls are done; raise what one of them has raised."""
-        while self._calls:
-            self._calls.popleft().result()
+        """Wait until all calls are done; raise what the first that failed has raised."""
+        finish([self])
 
     def _call(self, fn: Callable, args: tuple, keywords: dict) -> object:
         begin = time.time()
@@ -74,10 +73,19 @@ class ThreadStream:
 
 def synchronize() -> None:
     """Wait for all streams."""
-    if not _streams:  # Copying even an empty set of weak references takes microseconds
-        return
-    for stream in list(_streams):
-        stream.synchronize()
+    if _streams:  # Copying even an empty set of weak references takes microseconds
+        finish(list(_streams))
+
+
+def finish(streams: Sequence[ThreadStream]) -> None:
+    """Wait for all calls, and forget them, failures too: raise the first, once."""
+    calls = []
+    for stream in streams:
+        while stream._calls:
+            calls.append(stream._calls.popleft())
+    wait(calls)
+    for call in calls:
+        call.result()
 
 
 def record() -> None:
@@ -111,9 +119,7 @@ def at_once(jobs: Sequence[Callable[[], object]], devices: Sequence[torch.device
         job() if device.type == "cuda" else core.launch(job).future
         for job, device, core in zip(jobs, devices, _cores)
     ]
-    wait([result for result in results if isinstance(result, Future)])
-    for core in _cores:
-        core.synchronize()
+    finish(_cores)
     return [result.result() if isinstance(result, Future) else result for result in results]
 
 

@@ -430,6 +430,20 @@ def test_jobs_have_ended_when_one_of_them_raises():
     d2l.synchronize()
 
 
+def test_what_waits_next_does_not_get_the_error_of_a_second_job():
+    cpu = torch.device("cpu")
+    with pytest.raises(ZeroDivisionError):
+        d2l.at_once([lambda: 1 / 0, lambda: [][0]], [cpu, cpu])
+    d2l.synchronize()
+
+    stream = d2l.ThreadStream("thread/0")
+    stream.launch(lambda: 1 / 0)
+    stream.launch(lambda: [][0])
+    with pytest.raises(ZeroDivisionError):
+        d2l.synchronize()
+    d2l.synchronize()
+
+
 def test_capture_records_what_a_gpu_does_and_returns_the_function_itself_on_the_cpu():
     device = d2l.try_gpu()
     x = torch.zeros(3, device=device)
