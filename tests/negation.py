@@ -21,12 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 class Negation(NamedTuple):
     """A cell, what is planted before it, and why that denies its lesson."""
 
-    framework: str  # Or several, separated by spaces, in the table
-    section: str
+    framework: str  # Or several, separated by spaces
     cell: str
     planted: str
     why: str
-    weak: str = ""  # Why the cell does not notice, until its text is mended
 
 
 class _Recorded:
@@ -87,16 +85,16 @@ def imports(cell) -> str:
     return "\n".join(map(ast.unparse, found))
 
 
-def notices(negation: Negation) -> bool:
+def notices(framework: str, section: str, negation: Negation) -> bool:
     """Whether an assertion of the cell fails; raises RuntimeError if something else does."""
     # Not at the top: each fork imports this module, and the builder takes seconds to load
     from book.builder.notebook import as_python, code_cells, read_notebook
 
-    path = ROOT / "chapters" / negation.framework / "en" / f"{negation.section}.ipynb"
+    path = ROOT / "chapters" / framework / "en" / f"{section}.ipynb"
     cells = [cell for cell in code_cells(read_notebook(path)) if cell.id != "setup"]
     [index] = [i for i, cell in enumerate(cells) if cell.id == negation.cell]
     sources = [*map(imports, cells[:index]), negation.planted, as_python(cells[index].source)]
-    outcome = _in_a_fork(negation.framework, sources)
+    outcome = _in_a_fork(framework, sources)
     if outcome not in ("noticed", "not noticed"):
         raise RuntimeError(f"{negation.cell}, with what is planted:\n{outcome}")
     return outcome == "noticed"
