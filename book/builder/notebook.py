@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 import symtable
@@ -27,6 +28,7 @@ def program(notebook: NotebookNode, strings: bool = True) -> list[str]:
     return [code_key(cell.source, strings) for cell in code_cells(notebook) if cell.id != "setup"]
 
 
+@functools.cache  # The languages of a section have most cells in common
 def code_key(source: str, strings: bool = True) -> str:
     """Return what decides whether two cells do the same: the syntax tree, without comments.
 
@@ -59,6 +61,7 @@ def gpus_needed(cell: NotebookNode) -> int:
     return max((int(match[1]) for match in found if match), default=0)
 
 
+@functools.cache
 def as_python(source: str) -> str:
     """Return what IPython makes of a cell: calls in place of shell lines and magics."""
     from IPython.core.inputtransformer2 import TransformerManager
