@@ -15,6 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
+from d2l_local import frameworks
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -103,7 +105,8 @@ def notices(framework: str, section: str, negation: Negation) -> bool:
 def _in_a_fork(framework: str, sources: list[str]) -> str:
     """What _run answers in a copy of a process that has loaded the framework, which takes long."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([f"d2l_local.{framework}", "matplotlib.pyplot"])
+    module = frameworks.load()[framework].module
+    context.set_forkserver_preload([f"d2l_local.{module}", "matplotlib.pyplot"])
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sources, there))
     process.start()
