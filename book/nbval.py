@@ -4,12 +4,13 @@ Those that need GPUs are skipped without them. Those that measure have a second 
 that took the cores for a moment is no mistake of the notebook's. Each retry is reported.
 
 Of a notebook in several languages the first is tested whole. Of the others only those cells are
-executed that do something else, such as to print other words, and those that these depend on.
-`make check` sees that the notebooks differ in nothing else.
+executed that do something else, or print other words that are compared, and those that these
+depend on. What a cell asserts whose output is not compared is the same in all languages.
 """
 
 import functools
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 from book.builder.dependencies import dependencies
@@ -28,11 +29,29 @@ def differing(path: Path, first: Path) -> set[str]:
     The set-up, which names the language, differs always and counts for nothing by itself.
     """
     cells = [cell for cell in code_cells(nbformat.read(path, 4)) if cell.id != "setup"]
-    same = {cell.id: code_key(cell.source) for cell in code_cells(nbformat.read(first, 4))}
-    other = [i for i, cell in enumerate(cells) if code_key(cell.source) != same.get(cell.id)]
+    same = {cell.id: tested(cell) for cell in code_cells(nbformat.read(first, 4))}
+    other = [i for i, cell in enumerate(cells) if tested(cell) != same.get(cell.id)]
     needed = dependencies([cell.source for cell in cells])
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
+
+
+def tested(cell: Mapping) -> str:
+    """What is tested of a cell: what it does, and its words where these are compared.
+
+    An exercise's check says in every language that there is no answer yet.
+    """
+    exercise = {"stub", "check"} & set(tags(cell))
+    return code_key(cell["source"], strings=not (is_ignored(cell) or exercise))
+
+
+def is_ignored(cell: Mapping) -> bool:
+    """Whether its output, which differs from run to run, is not compared with the committed one."""
+    return "nbval-ignore-output" in tags(cell)
+
+
+def tags(cell: Mapping) -> list[str]:
+    return cell.get("metadata", {}).get("tags", [])
 
 
 def tested_already(items: list[pytest.Item]) -> list[pytest.Item]:
@@ -60,10 +79,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def claim_failed(item: pytest.Item) -> bool:
-    """Whether an assertion of a cell failed whose outputs differ from run to run."""
+    """Whether an assertion of a cell failed whose outputs are not compared."""
     cell, outputs = getattr(item, "cell", {}), getattr(item, "test_outputs", None) or [{}]
-    measures = "nbval-ignore-output" in cell.get("metadata", {}).get("tags", [])
-    return measures and outputs[-1].get("ename") == "AssertionError"
+    return is_ignored(cell) and outputs[-1].get("ename") == "AssertionError"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -218,22 +218,29 @@ def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcom
 
 
 def test_of_a_translation_only_what_differs_is_executed(tmp_path):
-    """And what that depends on: an undefined name would fail."""
+    """And what that depends on: an undefined name would fail. Words count where compared."""
     words = {"en": "seven", "zh": "\u4e03"}
     for language, word in words.items():
         (folder := tmp_path / "chapters" / language).mkdir(parents=True)
         sources = {
-            "setup": f"import os; os.environ['D2L_LANGUAGE'] = {language!r}",
-            "value": "value = 7  # A comment: " + word,
-            "alone": "other = 8",
-            "wrong": "assert other == 9",
-            "said": f"print({word!r}, value)",
+            "setup": (f"import os; os.environ['D2L_LANGUAGE'] = {language!r}", []),
+            "value": ("value = 7  # A comment: " + word, []),
+            "alone": ("other = 8", []),
+            "wrong": ("assert other == 9", []),
+            "said": (f"print({word!r}, value)", []),
+            "measured": (f"print({word!r}, other)", ["nbval-ignore-output"]),
+            "exercise": (f"print({word!r}, other)", ["check"]),
         }
+        said = {"said": f"{word} 7\n", "exercise": f"{word} 8\n"}
         cells = [
             nbformat.v4.new_code_cell(
-                source, id=name, execution_count=1, metadata={"tags": ["nbval-ignore-output"]}
+                source,
+                id=name,
+                execution_count=1,
+                metadata={"tags": tags},
+                outputs=[nbformat.v4.new_output("stream", text=said[name])] if name in said else [],
             )
-            for name, source in sources.items()
+            for name, (source, tags) in sources.items()
         ]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
@@ -242,7 +249,7 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
         nbformat.write(again, folder / "unchanged.ipynb")
     shown = in_pytest(tmp_path, "-v", tmp_path / "chapters")
     ran = re.findall(r"chapters/(\w+)/(\w+)\W+ipynb::Cell (\d) (PASSED|FAILED)", shown)
-    whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(5)]
+    whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(7)]
     whole += [("en", "unchanged", str(i), "PASSED") for i in range(3)]
     assert ran == [*whole, *(("zh", "section", i, "PASSED") for i in "014")], shown
-    assert "5 deselected" in shown
+    assert "7 deselected" in shown
