@@ -37,6 +37,7 @@ class Names:
     later: set[str] = field(default_factory=set)  # Set or read when its functions are called
     bound: set[str] = field(default_factory=set)
     surely: set[str] = field(default_factory=set)  # Of these, whatever happens
+    imported: set[str] = field(default_factory=set)  # Of these, what calls nothing of the cell's
     fixed: set[str] = field(default_factory=set)  # Of these, to what a mention cannot change
     anything: bool = False
 
@@ -55,9 +56,13 @@ def names_of(source: str) -> Names:
         into.now.add(symbol.get_name())
         if symbol.is_assigned() or symbol.is_imported():
             into.bound.add(symbol.get_name())
+        if symbol.is_imported():
+            into.imported.add(symbol.get_name())
     for statement in _straight(tree.body):
         names.read |= names.now & _loads(statement) - names.surely
         names.surely |= _sets(statement)
+    if _may_call_its_own(table):
+        names.read |= called.now - names.surely
     names.fixed = names.bound - called.bound - _changeable(tree)
     names.bound |= called.bound
     names.later = called.now
@@ -77,6 +82,15 @@ def _globals(
             yield symbol, inside
     for child in table.get_children():
         yield from _globals(child, inside)
+
+
+def _may_call_its_own(table: symtable.SymbolTable) -> bool:
+    """Whether a cell names a function that it defines, or has a lambda, which has no name."""
+    inside = list(table.get_children())
+    scopes = [table, *(child for child in inside if child.get_name() == "genexpr")]
+    own = {child.get_name() for child in inside} - {"genexpr"}
+    named = {s.get_name() for scope in scopes for s in scope.get_symbols() if s.is_referenced()}
+    return bool(own & (named | {"lambda"})) or any(map(_may_call_its_own, scopes[1:]))
 
 
 def _straight(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -132,12 +146,12 @@ def dependencies(sources: Sequence[str]) -> list[set[int]]:
 
 def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
     """Return names of a cell with those that are read and set in what it may call by them."""
-    with_functions = set().union(*(cell.bound for cell in cells if cell.later))
-    reached: dict[
-        str, set[str]
-    ] = {}  # A name may stand for a function of the cell that sets it, or for an object
-    for cell in cells[: index + 1]:  # with methods, whose class the cell names
-        for name in cell.bound:
+    with_functions = set().union(*(cell.bound - cell.imported for cell in cells if cell.later))
+    reached: dict[str, set[str]] = {}  # A name may stand for a function of the cell that sets it,
+    for cell in cells[: index + 1]:  # or for an object with methods, whose class the cell names
+        for name in cell.surely:
+            reached[name] = set()
+        for name in cell.bound - cell.imported:
             reached.setdefault(name, set()).update(cell.later | cell.now & with_functions)
     found, todo = set(), set(names)
     while todo:

@@ -299,6 +299,13 @@ def test_draft_is_true_or_false(small):
             {0, 1, 2, 3},
         ),
         (["def f():\n    global x\n    x = 1", "f()", "print(x)"], {0, 1}),
+        (["g = [1]", "y = 2", "def f(): return g\nf()"], {0}),  # Within one cell
+        (["g = [1]", "y = 2", "for i in range(2):\n    def f(): return g\n    f()"], {0}),
+        (["import m", "g = [1]", "y = 2", "m.f(lambda: g)"], {0, 1}),
+        (["import m", "g = [1]", "y = 2", "m.f([lambda: g for i in 'ab'])"], {0, 1}),
+        (["def f(): pass", "g = [1]", "def h(): return g\n[h() for i in 'ab']"], {1}),
+        (["import m\ndef f(): return g", "g = [1]", "m.h()"], {0}),  # What is imported knows no f
+        (["def f(): return g", "g = [1]", "f = 2", "print(f)"], {2}),  # Nor does a number
         (["x = [1]", "def f(x): return x", "f(3)"], {1}),  # A parameter of the same name
         (["x = [1]", "[x for x in 'ab']", "y = 2"], set()),
         (["x = [1]", "y = 2", "%timeit x"], {0, 1}),  # A magic may read anything
