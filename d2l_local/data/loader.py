@@ -129,12 +129,7 @@ def load_data_fashion_mnist(
     data = load_dataset()
     num_train = _how_many("train_size", train_size, len(data.train_images), data)
     num_test = _how_many("test_size", test_size, len(data.test_images), data)
-    announce(
-        "Data: {origin}; {training:,} training and {test:,} test images",
-        origin=data.origin,
-        training=num_train,
-        test=num_test,
-    )
+    introduce(data, num_train, num_test)
     loader = functools.partial(
         ArrayDataLoader, batch_size=batch_size, resize=resize, convert=convert
     )
@@ -143,6 +138,16 @@ def load_data_fashion_mnist(
             data.train_images[:num_train], data.train_labels[:num_train], shuffle=True, seed=seed
         ),
         loader(data.test_images[:num_test], data.test_labels[:num_test]),
+    )
+
+
+def introduce(data: Dataset, num_train: int, num_test: int) -> None:
+    """Print which data set is in use, and how many images of it, unless that was said last."""
+    announce(
+        "Data: {origin}; {training:,} training and {test:,} test images",
+        origin=data.origin,
+        training=num_train,
+        test=num_test,
     )
 
 

@@ -44,6 +44,7 @@ from d2l_local.measure.latency import read_time  # noqa: E402, F401
 from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
 from d2l_local.measure.wire import Wire  # noqa: E402, F401
+from d2l_local.mxnet import images as _images  # noqa: E402
 from d2l_local.mxnet.allocations import Allocations  # noqa: E402, F401
 from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
@@ -100,6 +101,7 @@ has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
 # `SymbolBlock.imports` makes the block first and reads the types of its parameters afterwards.
 warnings.filterwarnings("ignore", message="Cannot decide type for the following arguments")
 
+_images.prepare()  # For the data sets that d2l and the reader take from Gluon
 _fonts.prepare()  # For what a reader draws with Matplotlib itself
 
 
