@@ -108,8 +108,8 @@ test-matrix: $(READY)  ## Test the package on every Python here, with the oldest
 test-again: $(READY)  ## Run every notebook again in its kernel, after a failure, from elsewhere (slow)
 	$(PY) -m pytest --quiet -m slow tests/slow/test_notebooks.py
 
-test-colab: $(READY)  ## Set up Colab in a Python like its own and run every notebook there (slow)
-	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py
+test-colab: $(READY)  ## Run every notebook in Pythons like Colab's and Kaggle's (slow; OPTIONS="-k kaggle")
+	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py $(OPTIONS)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)
