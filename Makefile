@@ -28,8 +28,9 @@ CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
 
 PYTHONS  = $(call fact,$(FRAMEWORK),requires_python)
 # What is pinned without hashes, because the machine decides between its builds: PyTorch for CUDA
-# where there is a driver, else for the CPU; or what PIP_FIND_LINKS offers, where it is set. With it
-# come the CUDA libraries of its build. What every build needs is in the lock file, with hashes.
+# where there is a driver, else for the CPU, from PyTorch's own address; or what PIP_FIND_LINKS or
+# PIP_INDEX_URL offers, where one is set: such a reader may reach no other address. With it come the
+# CUDA libraries of its build. What every build needs is in the lock file, with hashes.
 UNLOCKED := $(call fact,$(FRAMEWORK),unlocked)
 
 # uv has its own names for three of pip's settings; a reader who set pip's means uv too.
@@ -56,7 +57,9 @@ setup: $(READY)  ## Make .venv and install everything into it, once
 
 # An environment that set-up was killed in, or whose Python was removed since, is made anew.
 is_venv = $(1)/bin/python -c 'import sys; sys.exit(sys.prefix == sys.base_prefix)' 2>/dev/null
-new_venv = $(call is_venv,$(1)) || { test ! -e $(1) || echo "make: $(1) has no Python that works; it is made anew"; rm -rf $(1) && $(UV) venv --quiet --python '$(2)' $(1); }
+new_venv = $(call is_venv,$(1)) || { test ! -e $(1) || echo "make: $(1) has no Python that works; it is made anew"; rm -rf $(1) && $(UV) venv --quiet --python '$(2)' $(1) || $(call no_python,$(2)); }
+# What uv fetches then is the only thing in set-up that is on no package index.
+no_python = { echo "make: here is no Python $(1), and uv could fetch none; install one, or name a mirror of its downloads in UV_PYTHON_INSTALL_MIRROR"; exit 1; }
 .PHONY: gone
 gone = $(shell test ! -e $(1) || test -x $(dir $(1))bin/python || echo gone)
 
@@ -72,14 +75,14 @@ else
 # The virtual environment is made with a Python that the framework runs on. The lock's hashes are
 # checked.
 $(READY): $(LOCK) $(UNLOCKED) pyproject.toml $(call gone,$(READY)) | $(UV)
-	$(call new_venv,$(VENV),$(PYTHONS))
+	@$(call new_venv,$(VENV),$(PYTHONS))
 	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(PY) $(LOCK)
-	$(if $(UNLOCKED),$(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS),,--torch-backend=auto) --requirement $(UNLOCKED))
+	$(if $(UNLOCKED),$(UV) pip install --quiet --compile-bytecode --python $(PY) $(if $(UV_FIND_LINKS)$(UV_DEFAULT_INDEX),,--torch-backend=auto) --requirement $(UNLOCKED))
 	$(UV) pip install --quiet --no-deps --no-build-isolation --offline --python $(PY) --editable .
 	touch $@
 
 .venv-web/ready: requirements/web.txt $(call gone,.venv-web/ready) | $(UV)
-	$(call new_venv,.venv-web,>=3.11)
+	@$(call new_venv,.venv-web,>=3.11)
 	$(UV) pip sync --quiet --compile-bytecode --require-hashes --python $(WEB_PY) $<
 	touch $@
 endif
@@ -108,8 +111,8 @@ test-matrix: $(READY)  ## Test the package on every Python here, with the oldest
 test-again: $(READY)  ## Run every notebook again in its kernel, after a failure, from elsewhere (slow)
 	$(PY) -m pytest --quiet -m slow tests/slow/test_notebooks.py
 
-test-colab: $(READY)  ## Set up Colab in a Python like its own and run every notebook there (slow)
-	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py
+test-colab: $(READY)  ## Run every notebook in Pythons like Colab's and Kaggle's (slow; OPTIONS="-k kaggle")
+	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py $(OPTIONS)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)

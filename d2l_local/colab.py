@@ -1,12 +1,15 @@
-"""Set-up on Google Colab, which the first cell of every notebook calls there and nowhere else.
+"""Set-up on Google Colab and Kaggle, which the first cell of every notebook calls there.
 
-Everything in Colab must stay as it is, and its Python and libraries are newer than MXNet 1.9.1 and
-d2l 1.0.3 ask for. So these two are installed without their dependencies (`d2l_local.prepare.compat`
-makes up for that), and of the rest only what is missing, in versions that agree with what is there.
-What that is stands in d2l_local's own metadata, without checksums, unlike in the lock files of the
-repository: pip checks those of all packages or of none, and what Colab lacks changes with Colab.
+Elsewhere it does so only if ``D2L_SOURCE`` is set, to what pip shall install d2l_local from.
 
-CUDA 11's libraries go to a folder of their own. Among Colab's, which are CUDA 12's or newer, they
+Everything that is there must stay as it is, and Python and the libraries are newer than MXNet 1.9.1
+and d2l 1.0.3 ask for. So these two are installed without their dependencies, for which
+`d2l_local.prepare.compat` makes up, and of the rest only what is missing, in versions that agree
+with what is there. What that is stands in d2l_local's own metadata, without checksums, unlike in
+the lock files of the repository: pip checks those of all packages or of none, and what Colab lacks
+changes with Colab.
+
+CUDA 11's libraries go to a folder of their own. Among those of Colab, CUDA 12's or newer, they
 would overwrite some: both have ``nvidia/nccl/lib/libnccl.so.2`` and ``libcurand.so.10``, and
 PyTorch does not load with the NCCL of CUDA 11.
 """
@@ -30,12 +33,12 @@ from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
 OUTDATED = ("d2l", "mxnet", "mxnet-cu112")  # What they ask for is of 2022 and 2023
-NOT_NEEDED = ("jupyter",)  # Colab is one
+NOT_NEEDED = ("jupyter",)  # The notebook runs already
 PIP_SECONDS = 600
 
 
 def set_up(framework: str) -> None:
-    """Install what the notebooks of ``framework`` need and Colab lacks, and say what was done.
+    """Install what the notebooks of ``framework`` need and is not here; say what was done.
 
     No package that is there changes, and no restart is needed. Raises ValueError for an unknown
     framework, and RuntimeError, with what to do, where pip fails or takes `PIP_SECONDS`.
@@ -59,7 +62,7 @@ def set_up(framework: str) -> None:
         _pip_beside_what_is_there(sorted(missing))
     seconds = time.monotonic() - started
     say(
-        "d2l_local is ready for {framework} after {seconds:.0f} s; Colab's packages are unchanged",
+        "d2l_local is ready for {framework} after {seconds:.0f} s; no package of yours has changed",
         framework=framework,
         seconds=seconds,
     )
@@ -73,11 +76,11 @@ def choose(framework: str, gpus: Sequence[GPU]) -> tuple[str, str]:
     if framework not in (table := frameworks.load()):
         raise ValueError(f"the framework is one of {', '.join(table)}, not {framework!r}")
     if framework != "mxnet":
-        return table[framework].extra, translated("Colab has the framework itself")
-    for gpu in gpus:
-        if gpu.supported:
-            why = translated("the GPU build, for {gpu}; this takes about 2 minutes", gpu=gpu)
-            return "cu112", why
+        return table[framework].extra, translated("the framework itself is here")
+    if usable := [str(gpu) for gpu in gpus if gpu.supported]:  # On Kaggle, two
+        named = translated(" and ").join(usable)
+        why = translated("the GPU build, for {gpu}; this takes about 2 minutes", gpu=named)
+        return "cu112", why
     if gpus:
         why = translated("the CPU build, because MXNet has no code for {gpu}", gpu=gpus[0])
         return "mxnet", why
@@ -126,8 +129,9 @@ def _pip(*arguments: str) -> None:
         run(command, PIP_SECONDS, "pip install")
     except (RuntimeError, TimeoutError) as error:
         raise RuntimeError(
-            f"{error}\nSet-up is not complete, and Colab's packages are unchanged. Run this cell "
-            "again; if that does not help, choose Runtime, Disconnect and delete runtime, and "
-            "start over."
+            f"{error}\nSet-up is not complete, and the packages that were here are unchanged. Run "
+            "this cell again; on Kaggle, switch Internet on first, in the notebook's settings. If "
+            "that does not help, start over in a new session (on Colab: Runtime, Disconnect and "
+            "delete runtime)."
         ) from None
     importlib.invalidate_caches()

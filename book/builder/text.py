@@ -60,19 +60,28 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 SETUP = """\
+import os
 import sys
-
-if "google.colab" in sys.modules:  # {comment}
-    !{{sys.executable}} -m pip install -q --no-deps git+{source}
-    from d2l_local import colab  # {failed}
+{speak}
+hosted = "google.colab" in sys.modules or "KAGGLE_KERNEL_RUN_TYPE" in os.environ
+if hosted or "D2L_SOURCE" in os.environ:  # {comment}
+    source = os.environ.get("D2L_SOURCE", "git+{source}")
+    !{{sys.executable}} -m pip install -q --no-deps {{source}}
+    # {failed}
+    from d2l_local import colab
 
     colab.set_up("{framework}")
 """
-SPEAK = """\
-import os
-
+SPEAK = """
 os.environ["D2L_LANGUAGE"] = "{lang}"
 """
+
+
+# Followed by what follows "github.com/" in a notebook's own address.
+HOSTS = {
+    "colab": "https://colab.research.google.com/github/",
+    "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/",
+}
 
 
 class BuildError(Exception):
@@ -197,13 +206,12 @@ class Section:
         title, _, rest = block.source.partition("\n")
         word = self.chapter.languages.get(lang, {}).get
         setup = SETUP.rstrip().format(
-            comment=word("setup", "Does nothing outside Colab"),
+            speak=SPEAK.format(lang=lang) if lang in self.spoken else "",
+            comment=word("setup", "Does nothing outside Colab and Kaggle"),
             failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
             framework=framework,
             source=self.chapter.source,
         )
-        if lang in self.spoken:
-            setup = SPEAK.format(lang=lang) + setup
         cells = [new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title")]
         if self.code_of(framework):
             cells.append(new_code_cell(setup, id="setup"))
@@ -255,7 +263,7 @@ class Section:
         return {b.line: places.setdefault(b.id or b.line, len(places)) for b in self.blocks}
 
     def links(self, framework: str, lang: str) -> str:
-        """Return the line that links the other languages, the other frameworks and Colab."""
+        """Return the line that links the other languages and frameworks, Colab and Kaggle."""
         chapter, file = self.chapter, f"{self.name}.ipynb"
         links = [
             f"[{chapter.languages.get(other, {}).get('name', other)}](../{other}/{file})"
@@ -268,10 +276,12 @@ class Section:
             if other != framework
         ]
         on_github = chapter.repository.partition("github.com/")[2]
-        if on_github and self.code_of(framework):  # Colab opens notebooks from nowhere else
-            colab = f"https://colab.research.google.com/github/{on_github}/blob/main"
-            label = chapter.languages.get(lang, {}).get("colab", "Open in Colab")
-            links.append(f"[{label}]({colab}/chapters/{framework}/{lang}/{file})")
+        if on_github and self.code_of(framework):  # They open notebooks from nowhere else
+            path = f"{on_github}/blob/main/chapters/{framework}/{lang}/{file}"
+            word = chapter.languages.get(lang, {}).get
+            for place, address in HOSTS.items():
+                label = word(place, f"Open in {place.capitalize()}")
+                links.append(f"[{label}]({address}{path})")
         return " · ".join(links)
 
 
@@ -295,7 +305,7 @@ class Chapter:
 
     @property
     def source(self) -> str:
-        """Return what Colab installs the package from: the release, not what came after it."""
+        """Return what the first cell installs from: the release, not what came after it."""
         return self.repository + self.tag
 
     def index(self, lang: str) -> int:

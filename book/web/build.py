@@ -187,9 +187,10 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
             continue
         only = f" framework framework-{framework}" if len(notebooks) > 1 else ""
         ran = " ".join(label["ran"].format(**s) for s in stamps(book, lang, framework, notebook))
-        path = book.path(framework, lang, name)
+        path = f"{slug}/blob/main/{book.path(framework, lang, name)}"
         links = {
-            f"https://colab.research.google.com/github/{slug}/blob/main/{path}": words["colab"],
+            f"https://colab.research.google.com/github/{path}": words["colab"],
+            f"https://kaggle.com/kernels/welcome?src=https://github.com/{path}": words["kaggle"],
             f"notebooks/{framework}/{name}.ipynb": label["download"],
         }
         anchors = [

@@ -130,6 +130,8 @@ def test_notebook_content(built):
     assert en[0].source == (
         "# Adding Two Numbers\n\n[中文](../zh/good.ipynb) · [Open in Colab]("
         "https://colab.research.google.com/github/someone/somewhere/blob/main/"
+        "chapters/mxnet/en/good.ipynb) · [Open in Kaggle]("
+        "https://kaggle.com/kernels/welcome?src=https://github.com/someone/somewhere/blob/main/"
         "chapters/mxnet/en/good.ipynb)"
     )
     assert zh[0].source.startswith("# 两个数相加\n\n[English](../en/good.ipynb) · ")

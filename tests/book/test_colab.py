@@ -1,4 +1,7 @@
-"""The first cell of the notebooks: what it decides, and a whole try in a Python like Colab's."""
+"""The first cell of the notebooks: what it decides, and whole tries in Pythons like those of hosts.
+
+Those are Google Colab and Kaggle.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 T4 = GPU(0, "Tesla T4", (7, 5))
+SECOND_T4 = GPU(1, "Tesla T4", (7, 5))
 A100 = GPU(0, "NVIDIA A100-SXM4-40GB", (8, 0))
 L4 = GPU(0, "NVIDIA L4", (8, 9))
 H100 = GPU(0, "NVIDIA H100 80GB HBM3", (9, 0))
@@ -48,37 +53,88 @@ def notebooks(framework):
 def test_the_set_up_cell_comes_first_and_knows_framework_and_address(framework):
     for notebook in notebooks(framework).values():
         cell = next(iter(code_cells(notebook)), None)
+        links = notebook.cells[0].source
         if cell is None:  # The bibliography: nothing to install, nothing to open
-            assert "Colab" not in notebook.cells[0].source
+            assert "Colab" not in links and "Kaggle" not in links
             continue
+        assert "](https://colab.research.google.com/github/" in links
+        assert f"](https://kaggle.com/kernels/welcome?src={CHAPTER.repository}/blob/main/" in links
         assert cell.id == "setup"
         assert cell.source.endswith(f'colab.set_up("{framework}")')
         # A release, which stays what it was when it was tried.
         version = re.search('^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
-        assert f" git+{CHAPTER.repository}@v{version}\n" in cell.source
+        assert f'"git+{CHAPTER.repository}@v{version}")\n' in cell.source
 
 
-def test_no_link_to_colab_from_where_it_cannot_open_notebooks():
+def test_no_links_to_hosts_from_where_they_cannot_open_notebooks():
     elsewhere = Chapter(ROOT)
     elsewhere.repository = "https://codeberg.org/someone/somewhere"
     notebook = elsewhere.sections(["index"])[0].notebook("mxnet", "en")
-    assert "Colab" not in notebook.cells[0].source
+    assert "Colab" not in notebook.cells[0].source and "Kaggle" not in notebook.cells[0].source
     assert "git+https://codeberg.org/someone/somewhere@v" in notebook.cells[1].source
 
 
-def test_outside_colab_the_cell_does_nothing():
-    """Not even import d2l_local: in a Python that could install nothing it still works."""
+FIRST_CELL = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+before = set(sys.modules)
+shell.system = lambda command: print(shell.var_expand(command))  # What `!` calls
+{before}
+shell.run_cell({source!r}).raise_error()
+print(sorted(m for m in set(sys.modules) - before if "d2l" in m or "pip" in m))
+"""
+
+
+def run_the_first_cell(before="", **environment):
+    """Run it where pip is only printed, and d2l_local is found if ``before`` makes it be."""
     source = code_cells(notebooks("mxnet")["index"])[0].source
-    script = (
-        "import sys\nfrom IPython.core.interactiveshell import InteractiveShell\n"
-        "shell = InteractiveShell.instance()\nbefore = set(sys.modules)\n"
-        f"shell.run_cell({source!r}).raise_error()\n"
-        "print(sorted(m for m in set(sys.modules) - before if 'd2l' in m or 'pip' in m))"
+    places = ("KAGGLE_KERNEL_RUN_TYPE", "D2L_SOURCE", "PYTHONPATH")
+    outer = {key: value for key, value in os.environ.items() if key not in places}
+    return subprocess.run(
+        [sys.executable, "-c", FIRST_CELL.format(source=source, before=before)],
+        env={**outer, **environment},
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+
+
+def test_at_home_the_cell_does_nothing():
+    """Not even import d2l_local: in a Python that could install nothing it still works."""
+    assert run_the_first_cell().stdout == "[]\n"
+
+
+COLAB_IS_HERE = "sys.modules['google.colab'] = sys"
+INSTALLED = "import types; d = sys.modules['d2l_local'] = types.ModuleType('d2l_local')\n"
+INSTALLED += "d.colab = types.SimpleNamespace(set_up=lambda framework: print('for', framework))"
+
+
+@pytest.mark.parametrize(
+    ("before", "environment", "installs"),
+    [
+        (COLAB_IS_HERE, {}, f"git+{CHAPTER.source}"),
+        ("", {"KAGGLE_KERNEL_RUN_TYPE": "Interactive"}, f"git+{CHAPTER.source}"),
+        ("", {"KAGGLE_KERNEL_RUN_TYPE": "Batch"}, f"git+{CHAPTER.source}"),
+        ("", {"D2L_SOURCE": "git+https://gitee.com/a/b"}, "git+https://gitee.com/a/b"),
+        (COLAB_IS_HERE, {"D2L_SOURCE": "./a.whl"}, "./a.whl"),
+    ],
+)
+def test_where_the_cell_installs_and_from_where(before, environment, installs):
+    done = run_the_first_cell(f"{before}\n{INSTALLED}", **environment)
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{sys.executable} -m pip install -q --no-deps {installs}", done.stderr
+    assert lines[1] == "for mxnet"
+
+
+def test_without_the_network_the_cell_s_error_says_where_kaggle_switches_it_on():
+    done = run_the_first_cell(
+        "sys.modules['d2l_local'] = None", KAGGLE_KERNEL_RUN_TYPE="Interactive"
     )
-    assert done.stdout == "[]\n"
+    assert done.returncode
+    shown = done.stdout + done.stderr
+    assert "ModuleNotFoundError" in shown
+    assert "is Internet on in the settings?" in shown
 
 
 def test_set_up_needs_nothing_that_it_installs():
@@ -107,13 +163,19 @@ def test_the_address_of_the_repository_stands_in_one_place():
     [
         ("mxnet", [], "mxnet", "there is no NVIDIA GPU"),
         ("mxnet", [T4], "cu112", "for gpu(0) Tesla T4, compute capability 7.5"),
+        (  # Kaggle's
+            "mxnet",
+            [T4, SECOND_T4],
+            "cu112",
+            "for gpu(0) Tesla T4, compute capability 7.5 and gpu(1) Tesla T4, compute",
+        ),
         ("mxnet", [A100], "cu112", "for gpu(0) NVIDIA A100"),
         ("mxnet", [L4], "cu112", "for gpu(0) NVIDIA L4"),
         ("mxnet", [H100], "mxnet", "MXNet has no code for gpu(0) NVIDIA H100"),
         ("mxnet", [K80], "mxnet", "MXNet has no code for gpu(0) Tesla K80"),
         ("mxnet", [H100, T4], "cu112", "Tesla T4"),
         ("pytorch", [], "pytorch", "itself"),
-        ("pytorch", [T4], "pytorch", "itself"),
+        ("pytorch", [T4, SECOND_T4], "pytorch", "itself"),
     ],
 )
 def test_choice_of_the_build(framework, gpus, extra, why):
@@ -219,7 +281,7 @@ def test_a_failure_of_pip_says_what_to_do(python):
         colab._pip("--no-deps", "mxnet==1.9.1")
     message = str(error.value)
     assert "mxnet==1.9.1" in message and "ERROR: cannot install" in message
-    assert "Run this cell again" in message
+    assert "Run this cell again" in message and "on Kaggle, switch Internet on" in message
 
 
 def test_a_pip_that_hangs_is_ended(python, monkeypatch):
@@ -232,26 +294,44 @@ def test_a_pip_that_hangs_is_ended(python, monkeypatch):
 # ---- The whole try -------------------------------------------------------------------------------
 
 # What Colab starts instead of ipykernel_launcher, so that google.colab is there from the beginning.
-LAUNCHER = """\
+COLABS_LAUNCHER = """\
 import google.colab
 from ipykernel import kernelapp
 kernelapp.launch_new_instance()
 """
 
 
-class Colab:
+@dataclass
+class Place:
+    """How a notebook's kernel can tell where it is, and the Python that it has there."""
+
+    name: str
+    python: str
+    launcher: str = "ipykernel_launcher"
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+PLACES = (
+    Place("colab", "3.12", launcher="colab_kernel_launcher"),
+    Place("kaggle", "3.11", environment={"KAGGLE_KERNEL_RUN_TYPE": "Interactive"}),
+)
+
+
+class Machine:
     """A virtual environment with Colab's kind of packages, and a checkout to install from."""
 
-    def __init__(self, folder: Path, *packages: str):
-        self.folder, self.python = folder, folder / "venv/bin/python"
-        python = matrix.find_python("3.12") or pytest.skip("there is no Python 3.12 here")
+    def __init__(self, place: Place, folder: Path, *packages: str):
+        self.place, self.folder, self.python = place, folder, folder / "venv/bin/python"
+        wanted = place.python
+        python = matrix.find_python(wanted) or pytest.skip(f"there is no Python {wanted} here")
         subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
         self.pip("install", "--quiet", "--upgrade", "pip")
         self.pip("install", "--quiet", *packages)
         self.site = next((folder / "venv/lib").glob("python*/site-packages"))
-        (self.site / "google/colab").mkdir(parents=True)
-        (self.site / "google/colab/__init__.py").touch()
-        (self.site / "colab_kernel_launcher.py").write_text(LAUNCHER)
+        if place.launcher == "colab_kernel_launcher":
+            (self.site / "google/colab").mkdir(parents=True)
+            (self.site / "google/colab/__init__.py").touch()
+            (self.site / f"{place.launcher}.py").write_text(COLABS_LAUNCHER)
         checkout = folder / "checkout"
         shutil.copytree(ROOT / "d2l_local", checkout / "d2l_local")
         for file in ("pyproject.toml", "README.md", "LICENSE"):
@@ -266,6 +346,7 @@ class Colab:
             "GIT_CONFIG_VALUE_0": CHAPTER.repository,
             "IPYTHONDIR": str(folder / "ipython"),
             "VIRTUAL_ENV": str(folder / "venv"),
+            **place.environment,
         }
 
     def pip(self, *arguments) -> list[str]:
@@ -284,8 +365,8 @@ class Colab:
         """Execute a notebook in one kernel; return the seconds that its first cell took."""
         client = NotebookClient(notebook, timeout=600, shutdown_kernel="immediate")
         kernel = client.create_kernel_manager()
-        launch = [str(self.python), "-m", "colab_kernel_launcher", "-f", "{connection_file}"]
-        kernel.kernel_spec.argv = launch
+        launcher = ["-m", self.place.launcher, "-f", "{connection_file}"]
+        kernel.kernel_spec.argv = [str(self.python), *launcher]
         with client.setup_kernel(env=self.environment, cwd=str(self.folder)):
             started, seconds = time.monotonic(), None
             for number, cell in enumerate(notebook.cells):
@@ -295,10 +376,11 @@ class Colab:
         return seconds
 
 
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("colab")
-    machine = Colab(folder, "numpy", "pandas", "matplotlib", "ipykernel", "torch")
+@pytest.fixture(scope="module", params=PLACES, ids=lambda place: place.name)
+def machine(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param.name)
+    packages = ("numpy", "pandas", "matplotlib", "ipykernel", "torch")
+    machine = Machine(request.param, folder, *packages)
     machine.before = machine.files(), machine.pip("freeze"), machine.pip("check")
     return machine
 
@@ -315,15 +397,15 @@ NOTEBOOKS = [
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("framework", "name"), NOTEBOOKS)
-def test_a_notebook_runs_on_colab(machine, framework, name):
+def test_a_notebook_runs_there(machine, framework, name):
     seconds = machine.execute(notebooks(framework)[name])
-    print(f"{framework}/{name}: set-up {seconds:.0f} s", flush=True)
+    print(f"{machine.place.name}, {framework}/{name}: set-up {seconds:.0f} s", flush=True)
     assert (machine.site / "mxnet").exists() == (framework == "mxnet")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_nothing_of_colab_has_changed(machine):
+def test_nothing_that_was_there_has_changed(machine):
     files, freeze, check = machine.before
     after, frozen = machine.files(), machine.pip("freeze")
     assert {path: after.get(path) for path in files} == files

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = f"""#!/bin/sh
-echo "$@" >> calls
+echo "$@, from $UV_DEFAULT_INDEX" >> calls
 if [ "$1" = venv ]; then
     for folder; do :; done
     sleep 2
@@ -94,6 +94,38 @@ def test_an_environment_that_does_not_work_is_made_anew(copy, wreck):
     ask = "import sys; print(sys.prefix != sys.base_prefix)"
     assert subprocess.check_output([folder / "python", "-c", ask], text=True) == "True\n"
     assert (copy / ".venv/ready-mxnet").exists()
+
+
+MIRROR = "https://pypi.tuna.tsinghua.edu.cn/simple"
+
+
+@pytest.mark.parametrize("setting", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"])
+@pytest.mark.parametrize("framework", ["mxnet", "pytorch"])
+def test_whoever_names_an_index_gets_everything_from_it(copy, framework, setting):
+    nothing_set = dict.fromkeys(("PIP_INDEX_URL", "PIP_FIND_LINKS", "UV_FIND_LINKS"), "")
+    make(copy, "setup", f"FRAMEWORK={framework}", **{**nothing_set, setting: MIRROR})
+    calls = (copy / "calls").read_text().splitlines()
+    assert len(calls) >= 3 and all(call.endswith(f", from {MIRROR}") for call in calls)
+    assert not [call for call in calls if "--torch-backend" in call]  # PyTorch's own address
+
+
+def test_without_settings_pytorch_s_build_is_for_the_machine(copy):
+    settings = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "PIP_FIND_LINKS", "UV_FIND_LINKS")
+    make(copy, "setup", "FRAMEWORK=pytorch", **dict.fromkeys(settings, ""))
+    assert (copy / "calls").read_text().count("--torch-backend=auto") == 1
+
+
+def test_where_no_python_can_be_fetched_make_names_the_setting(copy):
+    (copy / "bin/uv").write_text("#!/bin/sh\nexit 2\n")
+    output = make(copy, "setup")
+    assert output.startswith("failed: ")
+    assert "here is no Python >=3.9,<3.14" in output and "UV_PYTHON_INSTALL_MIRROR" in output
+
+
+def test_set_up_names_no_address_but_pip_s_and_uv_s_own():
+    """What it needs is on a package index, of which a reader can name a mirror."""
+    read = [ROOT / "Makefile", ROOT / "Dockerfile", *(ROOT / "requirements").glob("*.txt")]
+    assert not [file.name for file in read if "github.com" in file.read_text("utf-8")]
 
 
 def test_without_a_python_make_says_what_to_do(copy):

@@ -269,6 +269,13 @@ def test_the_driver_describes_its_gpus(ask):
     assert (h200.index, h200.name, h200.capability) == (1, "NVIDIA H200", (9, 0))
 
 
+def test_both_gpus_of_kaggle_are_seen(ask, machine):
+    t4s = ask(FakeDriver(("Tesla T4", 7, 5), ("Tesla T4", 7, 5)))
+    assert [gpu.supported for gpu in t4s] == [True, True]
+    machine(*t4s)
+    assert list(map(str, d.devices(2))) == ["gpu(0)", "gpu(1)"]
+
+
 def test_no_driver_and_a_driver_without_gpus(ask):
     assert ask(None) == ()
     assert ask(FakeDriver()) == ()

@@ -138,13 +138,14 @@ def test_other_addresses_are_the_project_s(read):
     project = (ROOT / "pyproject.toml").read_text("utf-8")
     repository = re.search(r'^Repository = "(.*)"', project, re.MULTILINE)[1]
     slug = repository.removeprefix("https://github.com/")
-    colab = {x for r in read.values() for x in r.links if "colab.research" in x}
-    assert colab
-    for link in colab:
-        found = re.fullmatch(
-            rf"https://colab\.research\.google\.com/github/{slug}/blob/main/(.*)", link
-        )
-        assert found and found[1].startswith("chapters/")
+    for host, address in {
+        "colab.research": "https://colab.research.google.com/github/",
+        "kaggle.com": "https://kaggle.com/kernels/welcome?src=https://github.com/",
+    }.items():
+        links = {x for r in read.values() for x in r.links if host in x}
+        assert links
+        for link in links:
+            assert link.startswith(f"{address}{slug}/blob/main/chapters/")
     assert any(repository in reader.links for reader in read.values())
 
 

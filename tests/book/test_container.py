@@ -1,0 +1,112 @@
+"""The container: what VS Code and Codespaces open, and whom its JupyterLab lets in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from helpers import until
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / ".devcontainer"
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+COMMAND = json.loads(re.search("^CMD (.+)", DOCKERFILE, re.MULTILINE)[1])
+PORT = int(re.search("^EXPOSE (.+)", DOCKERFILE, re.MULTILINE)[1])
+
+
+def devcontainer() -> dict:
+    return json.loads((FOLDER / "devcontainer.json").read_text("utf-8"))
+
+
+# Those of containers.dev's schema that are used here: a name with a typing error says nothing.
+KNOWN = {
+    "name",
+    "build",
+    "hostRequirements",
+    "updateContentCommand",
+    "forwardPorts",
+    "portsAttributes",
+    "customizations",
+}
+
+
+def test_the_devcontainer_is_built_from_the_project_s_dockerfile():
+    read = devcontainer()
+    assert set(read) <= KNOWN
+    build = read["build"]
+    assert (FOLDER / build["dockerfile"]).resolve() == ROOT / "Dockerfile"
+    assert (FOLDER / build["context"]).resolve() == ROOT
+    stages = re.findall(r"^FROM \S+ AS (\w+)$", DOCKERFILE, re.MULTILINE)
+    assert build["target"] in stages
+    # It has what the checkout needs, and neither a copy of it nor an environment for that.
+    stage = DOCKERFILE.partition(f" AS {build['target']}\n")[2].partition("\nFROM ")[0]
+    assert " git " in stage and "USER reader" in stage
+    assert "COPY" not in stage and "make setup" not in stage
+
+
+def test_vs_code_takes_the_python_that_make_setup_makes():
+    read = devcontainer()
+    assert read["updateContentCommand"] == "make setup"  # Before the editor shows the notebooks
+    settings = read["customizations"]["vscode"]["settings"]
+    folder, _, python = settings["python.defaultInterpreterPath"].partition("/")
+    made = ["make", "--dry-run", "--always-make", "--no-print-directory", "ALONE=yes", "setup"]
+    done = subprocess.run(made, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert folder == "${containerWorkspaceFolder}" and f" --python {python} " in done.stdout
+    assert "ms-toolsai.jupyter" in read["customizations"]["vscode"]["extensions"]
+
+
+def test_the_port_that_is_forwarded_is_jupyterlab_s():
+    read = devcontainer()
+    assert read["forwardPorts"] == [PORT] and set(read["portsAttributes"]) == {str(PORT)}
+
+
+def test_nothing_but_the_token_lets_anybody_into_jupyterlab(tmp_path):
+    """Jupyter itself makes the token, unless an option or a file switches that off."""
+    pytest.importorskip("jupyterlab")
+    assert "--ip=0.0.0.0" in COMMAND  # Else the container's port leads nowhere
+    options = [option for option in COMMAND[1:] if option != "--ip=0.0.0.0"]
+    nobody_s = {"HOME": str(tmp_path), "JUPYTER_CONFIG_DIR": str(tmp_path)}
+    nobody_s |= {"JUPYTER_RUNTIME_DIR": str(tmp_path)}
+    process = subprocess.Popen(
+        [sys.executable, *options, "--ip=127.0.0.1", "--port=0", "--allow-root"],
+        cwd=ROOT,
+        env={**{k: v for k, v in os.environ.items() if "JUPYTER" not in k}, **nobody_s},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        said = []
+        for line in process.stderr:
+            said.append(line)
+            if found := re.search(r"(http://127\.0\.0\.1:\d+/)lab\?token=(\w+)", line):
+                break
+        else:
+            pytest.fail("".join(said))
+        address, token = found.groups()
+        assert len(token) >= 32
+        assert until(lambda: status(address, ""))  # It says its address before it listens
+        assert [status(address, asked) for asked in ("", "?token=", "?token=1")] == [403] * 3
+        assert status(address, f"?token={token}") == 200
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def status(address: str, token: str) -> int | None:
+    """What JupyterLab answers to who asks for the folder's contents; None if nobody answers."""
+    try:
+        with urllib.request.urlopen(f"{address}api/contents{token}", timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+    except urllib.error.URLError:
+        return None
