@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import platform
-import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -130,7 +129,7 @@ def _ask(question: str, seconds: float) -> dict:
         if done.returncode == 0:
             return json.loads(done.stdout.splitlines()[-1])
     ended = processes.how_it_ended(done.returncode)
-    if done.returncode == -signal.SIGKILL:
+    if ended.endswith("SIGKILL"):
         ended += ", as the system does where memory runs out"
     last = processes.last_lines(done.stderr).splitlines()[-1:] or ["it said nothing"]
     return {"error": f"its process {ended}: {last[0].strip()}"}
