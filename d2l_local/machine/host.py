@@ -33,10 +33,10 @@ def memory() -> dict:
     total, available = _physical_memory()
     limit = used = 0
     with contextlib.suppress(OSError, ValueError, KeyError):  # No container, or without a limit
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text("utf-8"))
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text("utf-8"))
         # Copies of files, which the system gives up when it needs the room.
-        counts = Path("/sys/fs/cgroup/memory.stat").read_text().splitlines()
+        counts = Path("/sys/fs/cgroup/memory.stat").read_text("utf-8").splitlines()
         used -= int(dict(line.split() for line in counts)["inactive_file"])
     if limit and (total is None or limit < total):
         total, available = limit, min(available or limit, max(0, limit - used))

@@ -3,10 +3,21 @@
 import ctypes
 import os
 import sys
+import threading
 import time
 
-if sys.platform == "linux":  # Its session of its own would outlive a launcher that is killed
+# Its session of its own would outlive a launcher that is killed.
+if sys.platform == "linux":
     ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+else:
+    import psutil
+
+    def end_with(launcher):
+        launcher.wait()
+        os._exit(1)
+
+    launcher = psutil.Process(os.getppid())
+    threading.Thread(target=end_with, args=[launcher], daemon=True).start()
 
 import torch
 from torch import distributed as dist
