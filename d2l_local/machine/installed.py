@@ -138,13 +138,13 @@ def _pip(action: str) -> str:
 def _by_uv(framework: str) -> str:
     """What the README says for macOS, whose make is of 2006, and for Windows, which has none."""
     row = frameworks.load()[framework]
-    venv, lock = _from_here(VENVS[framework]), ROOT / "requirements" / f"{framework}.txt"
+    venv, here = _from_here(VENVS[framework]), _from_here(ROOT)
+    lock = ROOT / "requirements" / f"{framework}.txt"
     files = [lock, *([ROOT / row.unlocked] if row.unlocked else [])]
     needed = " ".join(f"--requirement {_from_here(file)}" for file in files)
     return (
         f"uv venv --clear --python {row.pythons[1]} {venv}\n"
-        f"uv pip install --python {venv} --torch-backend=auto {needed} "
-        f"--no-deps --editable {_from_here(ROOT)}"
+        f"uv pip install --python {venv} --torch-backend=auto {needed} --editable {here}"
     )
 
 
