@@ -16,8 +16,8 @@ HERE = Path(__file__).parent
 MARK = "# --- The functions -"  # Begins the line of worker.py after which they go
 # What worker.py defines.
 RESERVED = (
-    *("F", "call_in_group", "ctypes", "dist", "nn", "os", "record", "sys", "threading", "time"),
-    *("torch", "psutil", "end_with", "launcher"),
+    *("F", "call_in_group", "dist", "end_with_launcher", "nn", "os", "record", "sys", "time"),
+    "torch",
 )
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # Interfaces; Windows has none with a fixed name
 LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
