@@ -155,8 +155,8 @@ lint: $(READY)  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m mypy
 	$(PY) -m book.builder format
 
-types: $(READY)  ## Check the types (FRAMEWORK=pytorch: with those of PyTorch)
-	$(PY) -m mypy
+types: $(READY)  ## Check the types, on each system (FRAMEWORK=pytorch: with those of PyTorch)
+	$(foreach system,linux darwin win32,$(PY) -m mypy --platform $(system) &&) true
 
 compile_lock = $(UV) pip compile --quiet --upgrade --universal --python-version $(1) --generate-hashes --no-emit-index-url --no-emit-find-links
 

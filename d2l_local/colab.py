@@ -109,7 +109,7 @@ def _pip_beside_what_is_there(packages: Iterable[str]) -> None:
     constraints = [f"{name}=={version}\n" for name, version in versions.items() if _valid(version)]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "constraints.txt")
-        file.write_text("".join(constraints))
+        file.write_text("".join(constraints), encoding="utf-8")
         # Else pip reports what d2l and mxnet ask for as an error.
         _pip("--no-warn-conflicts", f"--constraint={file}", *packages)
 

@@ -36,6 +36,7 @@ class Framework:
     color: str
     memory: str = ""
     unlocked: str = ""
+    systems: tuple[str, ...] = ()
 
     @property
     def venv(self) -> str:
@@ -49,12 +50,17 @@ class Framework:
         major, minor = newest.split(".")
         return f">={oldest},<{major}.{int(minor) + 1}"
 
+    @property
+    def runs_here(self) -> bool:
+        """Whether it has a build for this operating system."""
+        return not self.systems or sys.platform in self.systems
+
     def face(self) -> ModuleType:
         """Import ``d2l_local.<module>``, what its notebooks call ``d2l``."""
         return importlib.import_module(f"d2l_local.{self.module}")
 
 
-_LISTS = ("distributions", "pythons", "lock")
+_LISTS = ("distributions", "pythons", "lock", "systems")
 
 
 @functools.lru_cache
@@ -77,7 +83,7 @@ def load(table: Path = TABLE) -> dict[str, Framework]:
                 f"{table}, [{name}]: unknown fields: {', '.join(unknown) or 'none'}; missing: "
                 f"{', '.join(missing) or 'none'}; pythons are two, oldest and newest"
             )
-        values: dict[str, Any] = {**row, **{key: tuple(row[key].split()) for key in _LISTS}}
+        values: dict[str, Any] = {**row, **{key: tuple(row.get(key, "").split()) for key in _LISTS}}
         found[name] = Framework(name, **values)
     return found
 
@@ -85,6 +91,11 @@ def load(table: Path = TABLE) -> dict[str, Framework]:
 def default() -> str:
     """The framework that is meant where none is named: the table's first."""
     return next(iter(load()))
+
+
+def fitting() -> str:
+    """The first of the table that has a build for this operating system."""
+    return next(name for name, row in load().items() if row.runs_here)
 
 
 def main(arguments: list[str]) -> int:

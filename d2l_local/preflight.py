@@ -11,8 +11,8 @@ import contextlib
 import json
 import os
 import platform
-import signal
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,6 +21,7 @@ from d2l_local.machine import host, installed, nvidia
 
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
 FRAMEWORKS = frameworks.load()
+SYSTEMS = {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}
 PACKAGES = ("numpy", "d2l", *(name for f in FRAMEWORKS.values() for name in f.distributions))
 
 
@@ -42,9 +43,10 @@ def examine(seconds: float = SECONDS) -> dict:
 
     A part that cannot be examined is a dictionary with an ``error``.
     """
-    # The framework that this Python is for: the first that it has. With none, the table's first.
+    # The framework that this Python is for: the first that it has. With none, the table's first
+    # of those that run on this system.
     has = [name for name, f in FRAMEWORKS.items() if any(map(installed.version, f.distributions))]
-    framework = next(iter(has), frameworks.default())
+    framework = next(iter(has), frameworks.fitting())
     with ThreadPoolExecutor() as pool:
         questions = ("nvidia", framework, "data")
         gpus, runs, data = pool.map(lambda part: _ask(part, seconds), questions)
@@ -130,7 +132,7 @@ def _ask(question: str, seconds: float) -> dict:
         if done.returncode == 0:
             return json.loads(done.stdout.splitlines()[-1])
     ended = processes.how_it_ended(done.returncode)
-    if done.returncode == -signal.SIGKILL:
+    if ended.endswith("SIGKILL"):
         ended += ", as the system does where memory runs out"
     last = processes.last_lines(done.stderr).splitlines()[-1:] or ["it said nothing"]
     return {"error": f"its process {ended}: {last[0].strip()}"}
@@ -160,14 +162,35 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
 
 def _notes(facts: dict) -> Iterator[str]:
     """What may go wrong later on, although the chapter can run."""
+    yield from _not_here()
+    if facts["framework"].get("mps"):
+        yield "PyTorch could use Apple's GPU (mps), but the chapter does not: its device is the CPU"
+    if time.get_clock_info("time").resolution > 1e-3:
+        yield (
+            "this Python counts the time of day in steps of 16 ms, so bars in timelines are that "
+            "coarse; Python 3.13 has a fine clock on Windows"
+        )
     needed = FRAMEWORKS[facts["framework"]["name"]].memory
     total, available = facts["memory"].values()
     free = total if available is None else available
-    if needed and free < float(needed):
+    if needed and free is not None and free < float(needed):
         yield (
             f"the largest notebook takes {needed} GiB of memory, and {free} are free; where memory "
             "runs out, the system kills a notebook's kernel, which cannot say why"
         )
+
+
+def _not_here() -> Iterator[str]:
+    """Which editions do not run on this operating system, and how to have them nevertheless."""
+    system = SYSTEMS.get(sys.platform, platform.system())
+    titles = [row.title for row in FRAMEWORKS.values() if row.runs_here]
+    instead = "the container or WSL2" if sys.platform == "win32" else "the container"
+    for row in FRAMEWORKS.values():
+        if not row.runs_here:
+            yield (
+                f"on {system} the {' and '.join(titles)} edition runs natively; {row.title} has no "
+                f"build for it, and needs {instead}: see the README"
+            )
 
 
 # --- The table ------------------------------------------------------------------------------------
@@ -180,7 +203,9 @@ def table(facts: dict) -> str:
     verdict = "Ready" if facts["ready"] else "Not ready"
     lines = [f"{name:<{width}}  {value}" for name, value in rows]
     lines += ["", *(f"Note: {note}" for note in facts["notes"])]
-    return "\n".join([*lines, f"{verdict}: {facts['verdict']}. Type: {facts['command']}"])
+    command = facts["command"]
+    gap = "\n" if "\n" in command else " "  # Of several lines, all can be copied at once
+    return "\n".join([*lines, f"{verdict}: {facts['verdict']}. Type:{gap}{command}"])
 
 
 def _rows(facts: dict) -> Iterator[tuple[str, str]]:
@@ -190,6 +215,8 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
     for name, row in FRAMEWORKS.items():
         if has := list(_builds(row, packages)):
             yield row.title, " and ".join(has)
+        elif not row.runs_here:
+            yield row.title, f"does not run on {SYSTEMS.get(sys.platform, platform.system())}"
         elif name == framework["name"] or name == frameworks.default():
             yield row.title, "not installed"
     yield "d2l", packages["d2l"] or "not installed"
@@ -203,7 +230,8 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
     yield "cores", str(facts["cores"])
     yield "threads", "unknown" if threads is None else f"{threads} a CPU device"
     total, available = facts["memory"].values()
-    yield "memory", f"{total} GiB" + ("" if available is None else f", {available} available")
+    size = "unknown" if total is None else f"{total} GiB"
+    yield "memory", size + ("" if available is None else f", {available} available")
     yield "data set", _data_row(facts["data"])
 
 

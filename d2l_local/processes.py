@@ -2,7 +2,9 @@
 
 Each is started as the leader of a process group of its own, so that what it starts in turn can be
 ended with it, and none is left when this process goes away, not even if that is killed (`Guarded`).
-Only the standard library is needed here, because `d2l_local.preflight` runs where more is missing.
+Windows has no groups. There a process is ended with what it has started, which psutil finds as long
+as the process itself is there. Only the standard library is needed here, because
+`d2l_local.preflight` runs where more is missing.
 """
 
 from __future__ import annotations
@@ -29,15 +31,17 @@ LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
 DAY = 24 * 60 * 60
 FOLDERS = "d2l-job-"  # How the names of temporary folders begin
 
-# Is told process groups, and kills them if our end of the pipe closes before it hears that all is
-# over: a notebook's kernel that is restarted dies by SIGKILL, and a hanging child would stay.
-_GUARD = """
-while read -r line; do
-    if [ "$line" = over ]; then exit; fi
-    groups="$groups -$line"
-done
-if [ "$groups" ]; then kill -s KILL -- $groups; fi
-"""
+# What nobody can refuse; and what keeps a process out of our session or console, so that Ctrl-C in
+# our terminal does not end it.
+_APART: dict[str, Any]
+if sys.platform == "win32":
+    KILL, _APART = signal.SIGTERM, {"creationflags": subprocess.CREATE_NO_WINDOW}
+else:
+    KILL, _APART = signal.SIGKILL, {"start_new_session": True}
+
+# Runs `guard`, wherever the notebook has gone.
+_GUARD = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+_GUARD += "from d2l_local import processes; processes.guard()"
 
 
 class Guarded:
@@ -56,11 +60,12 @@ class Guarded:
 
     def __enter__(self) -> Guarded:
         self._guard = subprocess.Popen(
-            ["sh", "-c", _GUARD],
+            [sys.executable, "-c", _GUARD],
             stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # What ends our own group shall not end it
+            **_APART,
         )
         _in_use.add(self)
         return self
@@ -71,7 +76,7 @@ class Guarded:
     def start(self, command: list[str], **options: Any) -> subprocess.Popen:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
         self._pipe()  # Where nobody would end the command, it is not started
-        process = subprocess.Popen(command, start_new_session=True, **options)
+        process = subprocess.Popen(command, **_APART, **options)
         self._started.append(process)
         self.watch(process.pid)
         return process
@@ -94,7 +99,7 @@ class Guarded:
                 for stream in (process.stdin, process.stdout, process.stderr):
                     if stream:
                         stream.close()
-            self._tell("over\n")
+            guard.kill()  # It is not needed any more
         finally:  # After an interrupt, too; then it is the guard that kills
             self._guard = None
             pipe.close()
@@ -132,15 +137,27 @@ if hasattr(os, "register_at_fork"):  # Not on Windows, where this can only be im
     os.register_at_fork(after_in_child=_let_go_of_all)
 
 
+def guard() -> None:
+    """Kill the process groups that the standard input names, a line each, once it is closed.
+
+    That is what a guard is for: a notebook's kernel that is restarted is killed, and a child that
+    hangs would stay. While the kernel is there it ends its groups itself, and then the guard.
+    """
+    for line in sys.stdin.readlines():
+        kill(int(line))
+
+
 def kill(group: int) -> None:
     """Kill a process group and what its leader started in sessions of their own."""
     elsewhere = _descendants(group)
-    # The group outlives its leader while a child of the leader runs.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
+    with contextlib.suppress(OSError):  # There is none any more, or it is not ours
+        if sys.platform == "win32":
+            os.kill(group, KILL)
+        else:  # The group outlives its leader while a child of the leader runs
+            os.killpg(group, KILL)
     for pid in elsewhere:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.kill(pid, KILL)
 
 
 def _descendants(pid: int) -> list[int]:
@@ -161,6 +178,7 @@ def completed(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; its output is text, in which ``�`` stands for what is no UTF-8.
 
+    A Python writes UTF-8, whatever this machine's own encoding.
     ``environment`` is added to the environment variables (None removes one). Raises TimeoutError,
     in which ``name`` says what was ended, after ``seconds``, and ValueError if ``seconds`` is not
     a positive number. Nothing that the command has started is left behind.
@@ -169,7 +187,7 @@ def completed(
     with Guarded() as guarded:
         process = guarded.start(
             command,
-            env=variables(environment),
+            env=variables({"PYTHONIOENCODING": "utf-8", **environment}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -212,7 +230,9 @@ def check_seconds(seconds: float) -> None:
 def how_it_ended(code: int) -> str:
     """An exit code, or minus a signal's number, in words: ``was killed by SIGKILL``."""
     if code >= 0:
-        return f"{'failed' if code else 'ended'} with exit code {code}"
+        # Windows has no signals, but codes like 0xc0000005, by which they are known
+        shown = code if code < 2**16 else hex(code)
+        return f"{'failed' if code else 'ended'} with exit code {shown}"
     try:
         return f"was killed by {signal.Signals(-code).name}"
     except ValueError:  # Most real-time signals have no name
@@ -285,10 +305,9 @@ def source(fn: Callable) -> str:
 def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
     """A folder for the block, in ``where`` or among temporary files.
 
-    Those that killed processes have left there are removed after a day.
+    Those that killed processes have left there are removed after a day, but on Windows, where they
+    cannot say whether they are in use.
     """
-    import fcntl  # Not on Windows
-
     where = os.fspath(where or tempfile.gettempdir())
     _sweep(where)
     try:
@@ -297,16 +316,29 @@ def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
         raise OSError(
             error.errno, f"{error.strerror}; make room, or name another folder in TMPDIR", where
         ) from None
-    with folder as path:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH)  # Says that it is in use, until we are gone
-            yield path
-        finally:
-            os.close(descriptor)
+    with folder as path, _held(path):
+        yield path
+
+
+@contextlib.contextmanager
+def _held(folder: str) -> Iterator[None]:
+    """Say of a folder that it is in use, until the block ends or we are gone."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sweep(where: str) -> None:
+    if sys.platform == "win32":
+        return
     import fcntl
 
     for old in Path(where).glob(f"{FOLDERS}*"):

@@ -89,7 +89,8 @@ def kernel(client: NotebookClient, env: dict[str, str], folder: Path) -> Iterato
             stack.enter_context(client.setup_kernel(env=env, cwd=str(folder)))
         except RuntimeError as error:  # From the wait for its first answer
             raise BuildError(f"the kernel did not start: {error}") from None
-        guarded.watch(manager.provisioner.pgid)  # With all that it starts, which may outlive it
+        # With all that it starts, which may outlive it; Windows has no groups
+        guarded.watch(manager.provisioner.pgid or manager.provisioner.pid)
         yield
 
 

@@ -149,7 +149,7 @@ def _inside(namespace: subprocess.Popen) -> list[str]:
 
 def _run(namespace: subprocess.Popen, command: list[str], text: str = "") -> None:
     done = subprocess.run(
-        [*_inside(namespace), *command], input=text, capture_output=True, text=True
+        [*_inside(namespace), *command], input=text, capture_output=True, encoding="utf-8"
     )
     if done.returncode:
         raise OSError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()}")

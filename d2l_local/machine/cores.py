@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,15 +61,17 @@ def _run_and_waited() -> dict[int, tuple[int, int]]:
     with contextlib.suppress(OSError):
         for thread in map(int, os.listdir("/proc/self/task")):
             with contextlib.suppress(OSError):  # It has just ended, or the system does not count
-                counted = Path(f"/proc/self/task/{thread}/schedstat").read_text().split()
+                counted = Path(f"/proc/self/task/{thread}/schedstat").read_text("utf-8").split()
                 times[thread] = int(counted[0]), int(counted[1])
     return times
 
 
 def _cores_of_threads() -> dict[int, set[int]]:
     """The cores on which each thread may run, by its number; empty where the system won't tell."""
-    cores = {}
-    with contextlib.suppress(OSError, AttributeError):
+    cores: dict[int, set[int]] = {}
+    if sys.platform != "linux":
+        return cores
+    with contextlib.suppress(OSError):
         for thread in map(int, os.listdir("/proc/self/task")):
             with contextlib.suppress(ProcessLookupError):  # It has just ended
                 cores[thread] = os.sched_getaffinity(thread)
@@ -77,5 +80,6 @@ def _cores_of_threads() -> dict[int, set[int]]:
 
 def _place(cores_of_threads: dict[int, set[int]]) -> None:
     for thread, cores in cores_of_threads.items():
-        with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(thread, cores)
+        if sys.platform == "linux":
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(thread, cores)

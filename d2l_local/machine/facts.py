@@ -21,7 +21,7 @@ def facts() -> dict:
         "cores": host.num_cores(),
         "architecture": platform.machine().replace("_", "-"),
         "simd": simd[0] if simd else None,
-        "memory_gib": round(host.memory()["total_gib"]),
+        "memory_gib": round(host.memory()["total_gib"] or 0),
         "gpus": [{"name": name, "count": count} for name, count in gpus.items()],
     }
     return {key: value for key, value in found.items() if value}

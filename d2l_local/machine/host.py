@@ -1,6 +1,6 @@
 """The machine that this process is on: its cores, what they can do, its memory.
 
-No package is needed, and nothing is started.
+Nothing is started, and no package is needed but to tell of the memory where this is not Linux.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def num_cores() -> int:
 
 def cpu_flags(cpuinfo: str = "/proc/cpuinfo") -> set[str]:
     """The instruction-set flags of the first CPU; empty where the system does not tell."""
-    with contextlib.suppress(OSError), open(cpuinfo) as lines:
+    with contextlib.suppress(OSError), open(cpuinfo, encoding="utf-8") as lines:
         for line in lines:
             if line.startswith("flags"):
                 return set(line.split(":", 1)[1].split())
@@ -29,23 +29,33 @@ def cpu_flags(cpuinfo: str = "/proc/cpuinfo") -> set[str]:
 
 
 def memory() -> dict:
-    """GiB in total and, where the system tells, available; a container's limit counts."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """GiB in total and available, None where nobody tells; a container's limit counts."""
+    total, available = _physical_memory()
     limit = used = 0
     with contextlib.suppress(OSError, ValueError, KeyError):  # No container, or without a limit
-        limit = int(Path("/sys/fs/cgroup/memory.max").read_text())
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        limit = int(Path("/sys/fs/cgroup/memory.max").read_text("utf-8"))
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text("utf-8"))
         # Copies of files, which the system gives up when it needs the room.
-        counts = Path("/sys/fs/cgroup/memory.stat").read_text().splitlines()
+        counts = Path("/sys/fs/cgroup/memory.stat").read_text("utf-8").splitlines()
         used -= int(dict(line.split() for line in counts)["inactive_file"])
-    available = None
-    with contextlib.suppress(OSError), open("/proc/meminfo") as lines:
-        for line in lines:
-            if line.startswith("MemAvailable:"):
-                available = int(line.split()[1]) * 1024
-    if limit and limit < total:
+    if limit and (total is None or limit < total):
         total, available = limit, min(available or limit, max(0, limit - used))
-    return {
-        "total_gib": round(total / GIB, 1),
-        "available_gib": None if available is None else round(available / GIB, 1),
-    }
+    return {"total_gib": _gib(total), "available_gib": _gib(available)}
+
+
+def _physical_memory() -> tuple[int | None, int | None]:
+    """Bytes in total and available, each None where nobody tells."""
+    with contextlib.suppress(OSError), open("/proc/meminfo", encoding="utf-8") as lines:
+        sizes = dict(line.split()[:2] for line in lines)
+        total, available = sizes["MemTotal:"], sizes.get("MemAvailable:")
+        return 1024 * int(total), None if available is None else 1024 * int(available)
+    with contextlib.suppress(ImportError, OSError):
+        import psutil
+
+        machine = psutil.virtual_memory()
+        return machine.total, machine.available
+    return None, None
+
+
+def _gib(size: int | None) -> float | None:
+    return None if size is None else round(size / GIB, 1)

@@ -10,6 +10,7 @@ import importlib.metadata
 import importlib.util
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,11 +71,13 @@ def pip_install(*packages: str) -> str:
 
     Without their dependencies: those of MXNet ask for an old NumPy, which it need not have.
     """
-    return f"{_pip('install')} --no-deps {' '.join(map(shlex.quote, packages))}"
+    return f"{_pip('install')} --no-deps {' '.join(map(_quoted, packages))}"
 
 
 def set_up(framework: str, build: str = "mxnet") -> str:
     """What to type to come to a Python in which the chapter runs; MXNet in one of `BUILDS`."""
+    if not frameworks.load()[framework].runs_here:
+        return _build_container()
     if not _checkout():
         packages = [*BUILDS[build], "graphviz"]
         if framework != "mxnet":
@@ -83,6 +86,8 @@ def set_up(framework: str, build: str = "mxnet") -> str:
     if _conda() and framework == "mxnet":
         return _create_environment(build)
     venv = VENVS[framework]
+    if sys.platform != "linux":
+        return _by_uv(framework)
     if _in(venv):  # It is this one, so it must be broken
         return f"rm -rf {_from_here(venv)} && {_make('setup', framework)}"
     if (venv / f"ready-{framework}").exists():
@@ -94,10 +99,10 @@ def read(framework: str) -> str:
     """What to type to open the notebooks."""
     if not _checkout():
         return "jupyter lab"
-    if _in(VENVS[framework]):
+    if sys.platform == "linux" and _in(VENVS[framework]):
         return _make("lab", framework)
     notebooks = _from_here(ROOT / "chapters" / framework / "en")
-    return f"{shlex.quote(sys.executable)} -m jupyterlab {notebooks}"
+    return f"{_quoted(sys.executable)} -m jupyterlab {notebooks}"
 
 
 def _checkout() -> bool:
@@ -122,12 +127,30 @@ def _create_environment(build: str) -> str:
 
 
 def _pip(action: str) -> str:
-    python = shlex.quote(sys.executable)
+    python = _quoted(sys.executable)
     if importlib.util.find_spec("pip"):
         return f"{python} -m pip {action}" + (" --yes" if action == "uninstall" else "")
     # Environments without pip are uv's
     uv = shutil.which("uv") or shutil.which(ROOT / ".uv" / "bin" / "uv") or "uv"
     return f"{_from_here(Path(uv))} pip {action} --python {python}"
+
+
+def _by_uv(framework: str) -> str:
+    """What the README says for macOS, whose make is of 2006, and for Windows, which has none."""
+    row = frameworks.load()[framework]
+    venv, here = _from_here(VENVS[framework]), _from_here(ROOT)
+    lock = ROOT / "requirements" / f"{framework}.txt"
+    files = [lock, *([ROOT / row.unlocked] if row.unlocked else [])]
+    needed = " ".join(f"--requirement {_from_here(file)}" for file in files)
+    return (
+        f"uv venv --clear --python {row.pythons[1]} {venv}\n"
+        f"uv pip install --python {venv} --torch-backend=auto {needed} --editable {here}"
+    )
+
+
+def _build_container() -> str:
+    source = _from_here(ROOT) if _checkout() else "https://github.com/d2l-local/d2l-local.git"
+    return f"docker build -t d2l-local {source}\ndocker run --rm -p 127.0.0.1:8888:8888 d2l-local"
 
 
 def _make(target: str, framework: str) -> str:
@@ -140,4 +163,9 @@ def _make(target: str, framework: str) -> str:
 def _from_here(path: Path) -> str:
     """The path as to be typed: relative if it is below the current folder."""
     here = Path.cwd()
-    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    return _quoted(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def _quoted(word: str) -> str:
+    """A word as to be typed into this system's shell."""
+    return subprocess.list2cmdline([word]) if sys.platform == "win32" else shlex.quote(word)

@@ -36,6 +36,11 @@ CUDA_LIBRARIES = [
 # Where d2l_local.colab puts them: Colab's own CUDA libraries have files of the same names.
 CUDA_FOLDER = Path(__file__).parents[1] / "cuda"
 
+# The driver's libraries: CUDA, and the management of GPUs.
+CUDA, MANAGEMENT = "libcuda.so.1", "libnvidia-ml.so.1"
+if sys.platform == "win32":
+    CUDA, MANAGEMENT = "nvcuda.dll", "nvml.dll"
+
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{MAJOR,MINOR}
 
 
@@ -63,7 +68,7 @@ class GPU:
 @functools.cache
 def installed_gpus() -> tuple[GPU, ...]:
     """The GPUs that the NVIDIA driver shows; empty without a driver."""
-    cuda = _library("libcuda.so.1")
+    cuda = _library(CUDA)
     count = ctypes.c_int()
     if not cuda or cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
         return ()
@@ -85,13 +90,13 @@ def driver() -> tuple[str | None, str] | None:
 
     The first is None where the driver's management library is not there to ask.
     """
-    cuda = _library("libcuda.so.1")
+    cuda = _library(CUDA)
     if not cuda:
         return None
     newest = ctypes.c_int()
     cuda.cuDriverGetVersion(ctypes.byref(newest))
     version = ctypes.create_string_buffer(80)
-    management = _library("libnvidia-ml.so.1")
+    management = _library(MANAGEMENT)
     if management and management.nvmlInit_v2() == 0:
         management.nvmlSystemGetDriverVersion(version, len(version))
         management.nvmlShutdown()

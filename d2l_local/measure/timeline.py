@@ -235,7 +235,7 @@ class Timeline:
         # In a folder for everybody, nobody can have put a link there: the name cannot be guessed.
         partial = Path(f"{os.fspath(path)}.{uuid.uuid4().hex}.part")
         try:
-            partial.write_text(text)
+            partial.write_text(text, encoding="utf-8")
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)

@@ -107,10 +107,20 @@ def device_times(
     cores away, hardly disturb. Where the system counts that coarsely (Windows), and for GPUs, it is
     the time on the wall.
     """
-    fine = time.get_clock_info("process_time").resolution < 1e-5
-    clock = time.process_time if fine and not on_gpu else time.perf_counter
+    clock = time.perf_counter if on_gpu or _is_coarse(time.process_time) else time.process_time
     times = compare(functions, repeats, number, synchronize=synchronize, clock=clock)
     return {name: measurement.minimum for name, measurement in times.items()}
+
+
+def _is_coarse(clock: Callable[[], float]) -> bool:
+    """Whether a clock that runs while this is called counts in steps of more than 0.1 ms.
+
+    What Python says of its resolution is the unit: 0.1 µs on Windows, which counts 1/64 s.
+    """
+    before = clock()
+    while (after := clock()) == before:
+        pass
+    return after - before > 1e-4
 
 
 def together(

@@ -89,7 +89,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
-import importlib.util
 import os
 import sys
 import tempfile

@@ -58,6 +58,8 @@ def _what_they_are(used: list[torch.device]) -> str:
         parts.append(
             translated("fewer than {n} GPUs" if num_gpus() else "no GPU here", n=len(used))
         )
+        if torch.backends.mps.is_available():
+            parts[-1] = translated("Apple's GPU is not used")
     if len(set(gpus)) < len(gpus):
         parts.append(translated("the shares of one GPU take turns"))
     cpus = sum(device.type == "cpu" for device in used)
@@ -94,5 +96,6 @@ def examine() -> dict:
         "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
         "devices": [face.checked(p.device, p.cpu().numpy()) for p in products],
         "usable_gpus": list(range(num_gpus())),
+        "mps": torch.backends.mps.is_available(),  # Which is none of `devices`
         "threads": torch.get_num_threads(),
     }

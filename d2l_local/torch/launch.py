@@ -15,7 +15,11 @@ from d2l_local.torch.device import num_gpus
 HERE = Path(__file__).parent
 MARK = "# --- The functions -"  # Begins the line of worker.py after which they go
 # What worker.py defines.
-RESERVED = ("F", "call_in_group", "ctypes", "dist", "nn", "os", "record", "sys", "time", "torch")
+RESERVED = (
+    *("F", "call_in_group", "dist", "end_with_launcher", "nn", "os", "record", "sys", "time"),
+    "torch",
+)
+LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # Interfaces; Windows has none with a fixed name
 LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 
 
@@ -53,8 +57,9 @@ def torchrun(
     ``torch``, ``dist``, ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device``
     is a GPU of the process's own if there are enough, and the group's backend NCCL; else it is the
     CPU, of which each process gets a share of the cores, and the backend is Gloo. What the
-    processes print appears here. Only this host can reach them, which is all of its users: PyTorch
-    asks for no password, so others can crash the job or change what it computes. Nothing that they
+    processes print appears here. Only this host can reach them (on Windows, the network, too,
+    unless a firewall forbids it), which is all of its users: PyTorch asks for no password, so
+    others can crash the job or change what it computes. Nothing that they
     send is restored as objects, unless ``fn`` gathers or broadcasts objects, which travel by
     `pickle`.
 
@@ -75,8 +80,10 @@ def torchrun(
         environment: dict[str, object] = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
         if num_gpus() < num_processes:  # Else libraries take those that there are too few of
             environment["CUDA_VISIBLE_DEVICES"] = ""
-        if sys.platform == "linux":  # Else they listen on the network, whose names Gloo looks up
-            environment |= {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
+        if lo := LOOPBACK.get(sys.platform):  # Else they listen at the address of the host's name
+            environment |= {"GLOO_SOCKET_IFNAME": lo, "NCCL_SOCKET_IFNAME": lo}
+        if sys.platform == "win32":  # Not all builds have libuv there, and none needs it
+            environment["USE_LIBUV"] = 0
         print(processes.run(command, seconds, fn.__name__, **environment), end="")
         results = [Path(folder, f"{rank}.json") for rank in range(num_processes)]
         if missing := [path.stem for path in results if not path.exists()]:

@@ -37,7 +37,12 @@ class Loopback(StaticTCPRendezvous):
             port = listener.getsockname()[1]
             taken = listener.detach()
         self.store = TCPStore(
-            HOST, port, is_master=True, wait_for_workers=False, master_listen_fd=taken
+            HOST,
+            port,
+            is_master=True,
+            wait_for_workers=False,
+            master_listen_fd=taken,
+            use_libuv=os.environ.get("USE_LIBUV", "1") == "1",  # As PyTorch's own launcher
         )
         super().__init__(HOST, port, 0, 1, parameters.run_id, timeout=600)
 

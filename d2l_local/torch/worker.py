@@ -1,12 +1,31 @@
 """The program that `torchrun` runs in each process: the functions of a notebook go in below."""
 
-import ctypes
 import os
 import sys
 import time
 
-if sys.platform == "linux":  # Its session of its own would outlive a launcher that is killed
-    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+def end_with_launcher():
+    # This process has a session of its own, which would outlive a launcher that is killed.
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+        return
+    import threading
+
+    import psutil
+
+    launcher = psutil.Process(os.getppid())
+
+    def watch():
+        launcher.wait()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+end_with_launcher()
 
 import torch
 from torch import distributed as dist

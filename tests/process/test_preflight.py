@@ -436,7 +436,7 @@ def test_data_are_not_fetched(tmp_path):
 
 def test_a_container_s_limit_is_the_memory(monkeypatch):
     class File(str):
-        def read_text(self):
+        def read_text(self, encoding):
             return {
                 "/sys/fs/cgroup/memory.max": "3221225472\n",
                 "/sys/fs/cgroup/memory.current": "2147483648\n",

@@ -200,7 +200,7 @@ def test_torchrun_with_a_name_that_the_program_needs():
         target.id if isinstance(target, ast.Name) else target.asname or target.name
         for statement in ast.parse((launch.HERE / "worker.py").read_text()).body
         for target in getattr(statement, "names", getattr(statement, "targets", []))
-    } | {"call_in_group"}
+    } | {"call_in_group", "end_with_launcher"}
     assert names == set(launch.RESERVED)
 
     def dist(device):

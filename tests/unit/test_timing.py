@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 import time
@@ -215,3 +216,10 @@ def test_device_times_count_what_the_process_works():
     if time.get_clock_info("process_time").resolution < 1e-5:
         assert cpu["idle"] < 0.01 < 0.02 <= gpu["idle"]
     assert list(cpu) == list(jobs) and cpu["work"] > 0
+
+
+@pytest.mark.parametrize(("step", "coarse"), [(1 / 64, True), (1e-6, False)])
+def test_a_clock_that_counts_coarsely_is_recognized(step, coarse):
+    """Whatever the system says of it: Windows counts 1/64 s and says 0.1 µs."""
+    asked = itertools.count()
+    assert timing._is_coarse(lambda: next(asked) // 5 * step) == coarse

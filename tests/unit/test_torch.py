@@ -5,7 +5,6 @@ import importlib.metadata
 import json
 import os
 import re
-import resource
 import runpy
 import tempfile
 import threading
@@ -23,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 torch = pytest.importorskip("torch")
 
+from d2l_local import preflight
 from d2l_local import torch as d2l
 from d2l_local.measure.timeline import Timeline
 from d2l_local.torch import recorder, ring
@@ -241,6 +241,7 @@ def test_timeline_lanes_of_gpus(monkeypatch):
 
 
 def test_a_trace_that_does_not_fit_is_an_error(monkeypatch, tmp_path):
+    resource = pytest.importorskip("resource")  # Not on Windows
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
 
@@ -496,3 +497,14 @@ def test_a_ring_adds_each_time_and_leaves_what_was_there():
         assert all((vector == total).all() for vector in vectors)
     with pytest.raises(ValueError, match="differ"):
         d2l.Ring([vectors[0], vectors[1][:7]])
+
+
+def test_apple_s_gpu_is_no_device_and_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert {device.type for device in (d2l.try_gpu(0), *d2l.try_all_gpus())} == {"cpu"}
+    d2l.banner(d2l.try_all_gpus())
+    assert "Apple's GPU is not used" in capsys.readouterr().out
+    facts = {"framework": {"name": "pytorch", **d2l.examine()}, "memory": dict.fromkeys("ab")}
+    assert facts["framework"]["usable_gpus"] == []
+    assert any("Apple's GPU (mps), but the chapter does not" in n for n in preflight._notes(facts))
