@@ -59,6 +59,7 @@ from d2l_local.mxnet.device import (  # noqa: E402, F401
     try_all_gpus,
     try_gpu,
 )
+from d2l_local.mxnet.drawing import plt, show_trace_2d  # noqa: E402, F401
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
 from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
