@@ -156,8 +156,8 @@ class Pip:
 
 
 REQUIREMENTS = colab.requirements
-COLABS = {"numpy", "pandas", "matplotlib", "ipython", "packaging", "psutil"}
-COLABS |= {"scikit-learn", "requests", "torch"}
+COLABS = {"numpy", "pandas", "matplotlib", "matplotlib-inline", "ipython", "packaging", "psutil"}
+COLABS |= {"scikit-learn", "scipy", "requests", "torch"}
 
 
 def test_without_a_gpu(monkeypatch, capsys):
@@ -253,8 +253,9 @@ class Colab:
         (self.site / "google/colab/__init__.py").touch()
         (self.site / "colab_kernel_launcher.py").write_text(LAUNCHER)
         checkout = folder / "checkout"
-        shutil.copytree(ROOT / "d2l_local", checkout / "d2l_local")
-        for file in ("pyproject.toml", "README.md", "LICENSE"):
+        for directory in ("d2l_local", "chapters", "img", "docs"):
+            shutil.copytree(ROOT / directory, checkout / directory)
+        for file in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / file, checkout)
         git = ["git", "-C", checkout, "-c", "user.name=d2l", "-c", "user.email=d2l@localhost"]
         for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):
