@@ -97,5 +97,5 @@ def complete(framework: str) -> None:
     print(f"Installing {', '.join(lacking)}, which pip could not on this Python", flush=True)
     try:
         processes.run(shlex.split(command), PIP_SECONDS, "pip install")
-    except (RuntimeError, TimeoutError) as error:
+    except (RuntimeError, OSError) as error:
         raise RuntimeError(f"{error}\nThe notebooks are there. Type: {command}") from None

@@ -157,7 +157,7 @@ def test_an_edition_that_there_is_not(tmp_path, capsys):
 class Pip:
     """Stands for pip: remembers what it was asked to install, and may fail."""
 
-    def __init__(self, monkeypatch, *there, fails=False):
+    def __init__(self, monkeypatch, *there, fails=None):
         self.asked, self.fails = [], fails
         monkeypatch.setattr(installed, "version", lambda name: "1" if name in there else None)
         monkeypatch.setattr(installed, "checkout", lambda: False)
@@ -166,7 +166,7 @@ class Pip:
     def __call__(self, command, seconds, name):
         self.asked.append([part for part in command if "==" in part or part == "graphviz"])
         if self.fails:
-            raise RuntimeError("pip install failed with exit code 1:\nno network")
+            raise self.fails
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,13 @@ def test_get_installs_what_pip_could_not(there, framework, asked, monkeypatch, c
     assert ("Installing" in capsys.readouterr().out) == bool(asked)
 
 
-def test_without_a_network_the_notebooks_are_there(monkeypatch, tmp_path, capsys):
-    Pip(monkeypatch, "torch", fails=True)
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("pip failed:\nno network"), TimeoutError("no network"), OSError(2, "no network")],
+    ids=["pip fails", "it hangs", "there is none"],
+)
+def test_where_pip_fails_the_notebooks_are_there(error, monkeypatch, tmp_path, capsys):
+    Pip(monkeypatch, "torch", fails=error)
     assert notebooks.main([str(tmp_path)]) == 1  # For PyTorch, which this Python has
     assert (tmp_path / "pytorch/en/index.ipynb").exists()
     said = capsys.readouterr().out
