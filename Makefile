@@ -47,7 +47,7 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab
+.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab wheel test-wheel
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -114,6 +114,15 @@ test-again: $(READY)  ## Run every notebook again in its kernel, after a failure
 test-colab: $(READY)  ## Run every notebook in Pythons like Colab's and Kaggle's (slow; OPTIONS="-k kaggle")
 	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py $(OPTIONS)
 
+wheel: $(READY)  ## Build the package that pip installs, into build/dist
+	rm -rf build/dist
+	$(PY) -m hatchling build --directory build/dist
+
+# In an environment of its own, because twine needs much that nothing else does.
+test-wheel: wheel | $(UV)  ## Test it in an empty Python, of the version of this one (slow)
+	$(UV) tool run --quiet --with-requirements requirements/package.txt twine check --strict build/dist/*
+	WHEEL=$$(ls build/dist/*.whl) $(PY) -m pytest --quiet -m 'slow or not slow' --capture=no tests/book/test_package.py
+
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)
 
@@ -163,6 +172,7 @@ compile_lock = $(UV) pip compile --quiet --upgrade --universal --python-version 
 lock: | $(UV)  ## Renew the lock files from pyproject.toml
 	$(foreach name,$(FRAMEWORKS),$(call compile_lock,$(firstword $(call fact,$(name),pythons))) $(addprefix --extra ,$(call fact,$(name),lock)) pyproject.toml --output-file requirements/$(name).txt &&) true
 	$(call compile_lock,3.11) --group web --output-file requirements/web.txt
+	$(call compile_lock,3.9) --group package --output-file requirements/package.txt
 	npm update --prefix book/web --package-lock-only
 	echo uv | $(call compile_lock,3.9) --no-header - --output-file requirements/uv.txt
 

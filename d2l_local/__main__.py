@@ -1,4 +1,7 @@
-"""``python -m d2l_local``: what of this machine matters to the chapter, and what to type next."""
+"""``python -m d2l_local``: what of this machine matters to the chapter, and what to type next.
+
+``python -m d2l_local get``: the notebooks, copied into a folder of the reader's.
+"""
 
 import sys
 
@@ -11,7 +14,9 @@ if sys.version_info < (3, 9):  # noqa: UP036
         )
     )
 
-from d2l_local.preflight import main
+from d2l_local import notebooks, preflight
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["get"]:
+        sys.exit(notebooks.main(sys.argv[2:]))
+    sys.exit(preflight.main())

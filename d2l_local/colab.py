@@ -26,6 +26,7 @@ from pathlib import Path
 
 from d2l_local import frameworks
 from d2l_local.language import say, translated
+from d2l_local.machine import installed
 from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
 from d2l_local.processes import run
 
@@ -47,7 +48,9 @@ def set_up(framework: str) -> None:
     extra, why = choose(framework, installed_gpus())
     needed = requirements("d2l-local", extra)
     libraries = [r for r in needed if r.name.startswith("nvidia-")]
-    wheels = [r for r in needed if r.name in OUTDATED and not _installed(r.name)]
+    # Named rather than asked for, because pip cannot install them on every Python.
+    builds = installed.BUILDS.get(extra, [])[:1]
+    wheels = [r for r in map(Requirement, [installed.D2L, *builds]) if not _installed(r.name)]
     if wheels:
         names = ", ".join(map(str, wheels))
         print(translated("installing {names}: {why}", names=names, why=why), flush=True)

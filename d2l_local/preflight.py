@@ -30,7 +30,11 @@ def main(arguments: list[str] | None = None, seconds: float = SECONDS) -> int:
 
     ``seconds`` is how long each part of the machine has to answer.
     """
-    parser = argparse.ArgumentParser(prog="python -m d2l_local", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m d2l_local",
+        description=__doc__.split("\n")[0],
+        epilog="python -m d2l_local get copies the notebooks: see its --help",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
     options = parser.parse_args(arguments)
     facts = examine(seconds)
@@ -43,10 +47,7 @@ def examine(seconds: float = SECONDS) -> dict:
 
     A part that cannot be examined is a dictionary with an ``error``.
     """
-    # The framework that this Python is for: the first that it has. With none, the table's first
-    # of those that run on this system.
-    has = [name for name, f in FRAMEWORKS.items() if any(map(installed.version, f.distributions))]
-    framework = next(iter(has), frameworks.fitting())
+    framework = installed.framework()
     with ThreadPoolExecutor() as pool:
         questions = ("nvidia", framework, "data")
         gpus, runs, data = pool.map(lambda part: _ask(part, seconds), questions)

@@ -111,7 +111,8 @@ def make_environment(folder: Path, python: str, numpy: str, mxnet: str, wheel: P
     pins = folder / "pins.txt"
     pins.write_text(f"numpy=={numpy}\n")
     installed = ("--python", folder, "--constraint", pins, "--reinstall-package", "d2l-local")
-    uv("pip", "install", "--only-binary", ":all:", *installed, f"{wheel}[dev]", f"mxnet=={mxnet}")
+    packages = (f"{wheel}[dev]", "d2l==1.0.3", f"mxnet=={mxnet}")
+    uv("pip", "install", "--only-binary", ":all:", *installed, *packages)
     return folder / "bin/python"
 
 

@@ -28,6 +28,7 @@ BUILDS = {
 }
 
 WHEELS = frameworks.load()["mxnet"].distributions
+D2L = "d2l==1.0.3"
 
 
 class LoadError(ImportError):
@@ -47,6 +48,24 @@ def version(distribution: str) -> str | None:
         return None
 
 
+def framework() -> str:
+    """The framework that this Python is for: the first that it has.
+
+    With none, the table's first of those that run on this system.
+    """
+    table = frameworks.load()
+    has = [name for name, row in table.items() if any(map(version, row.distributions))]
+    return next(iter(has), frameworks.fitting())
+
+
+def lacking(framework: str) -> list[str]:
+    """What pip could not install with this package, for what it asks for (see pyproject.toml)."""
+    wanted = [D2L]
+    if framework == "mxnet" and not installed_builds():
+        wanted += [*BUILDS["mxnet"], "graphviz"]
+    return [package for package in wanted if not version(package.partition("==")[0])]
+
+
 def installed_builds() -> list[str]:
     """The distributions of MXNet that are installed. Of two, each has overwritten the other."""
     return [name for name in WHEELS if version(name)]
@@ -59,7 +78,7 @@ def fitting_build() -> str:
 
 def switch_to(build: str) -> str:
     """What to type to have one of `BUILDS` in place of whatever of MXNet is installed."""
-    if _conda() and _checkout():
+    if _conda() and checkout():
         return _create_environment(build)
     install = pip_install(*BUILDS[build])
     installed = installed_builds()
@@ -78,11 +97,12 @@ def set_up(framework: str, build: str = "mxnet") -> str:
     """What to type to come to a Python in which the chapter runs; MXNet in one of `BUILDS`."""
     if not frameworks.load()[framework].runs_here:
         return _build_container()
-    if not _checkout():
-        packages = [*BUILDS[build], "graphviz"]
-        if framework != "mxnet":
-            packages = [frameworks.load()[framework].distributions[0]]
-        return pip_install("d2l==1.0.3", *packages)
+    if not checkout():
+        if framework == "mxnet":
+            return pip_install(D2L, *BUILDS[build], "graphviz")
+        # Unlike MXNet, other frameworks ask for what they need.
+        has = frameworks.load()[framework].distributions[0]
+        return f"{_pip('install')} {has} && {pip_install(D2L)}"
     if _conda() and framework == "mxnet":
         return _create_environment(build)
     venv = VENVS[framework]
@@ -96,16 +116,20 @@ def set_up(framework: str, build: str = "mxnet") -> str:
 
 
 def read(framework: str) -> str:
-    """What to type to open the notebooks."""
-    if not _checkout():
-        return "jupyter lab"
+    """What to type to open the notebooks, or to come to them."""
+    if not checkout():
+        return f"{_quoted(sys.executable)} -m d2l_local get"
     if sys.platform == "linux" and _in(VENVS[framework]):
         return _make("lab", framework)
-    notebooks = _from_here(ROOT / "chapters" / framework / "en")
-    return f"{_quoted(sys.executable)} -m jupyterlab {notebooks}"
+    return open_notebooks(ROOT / "chapters" / framework / "en")
 
 
-def _checkout() -> bool:
+def open_notebooks(folder: Path) -> str:
+    """What to type to open the notebooks of a folder."""
+    return f"{_quoted(sys.executable)} -m jupyterlab {_from_here(folder)}"
+
+
+def checkout() -> bool:
     """Whether this package is imported from the repository rather than from site-packages."""
     return (ROOT / "Makefile").is_file() and (ROOT / "environment.yml").is_file()
 
@@ -149,7 +173,7 @@ def _by_uv(framework: str) -> str:
 
 
 def _build_container() -> str:
-    source = _from_here(ROOT) if _checkout() else "https://github.com/d2l-local/d2l-local.git"
+    source = _from_here(ROOT) if checkout() else "https://github.com/d2l-local/d2l-local.git"
     return f"docker build -t d2l-local {source}\ndocker run --rm -p 127.0.0.1:8888:8888 d2l-local"
 
 

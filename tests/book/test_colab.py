@@ -218,8 +218,8 @@ class Pip:
 
 
 REQUIREMENTS = colab.requirements
-COLABS = {"numpy", "pandas", "matplotlib", "ipython", "packaging", "psutil"}
-COLABS |= {"scikit-learn", "requests", "torch"}
+COLABS = {"numpy", "pandas", "matplotlib", "matplotlib-inline", "ipython", "packaging", "psutil"}
+COLABS |= {"scikit-learn", "scipy", "requests", "torch"}
 
 
 def test_without_a_gpu(monkeypatch, capsys):
@@ -333,8 +333,9 @@ class Machine:
             (self.site / "google/colab/__init__.py").touch()
             (self.site / f"{place.launcher}.py").write_text(COLABS_LAUNCHER)
         checkout = folder / "checkout"
-        shutil.copytree(ROOT / "d2l_local", checkout / "d2l_local")
-        for file in ("pyproject.toml", "README.md", "LICENSE"):
+        for directory in ("d2l_local", "chapters", "img", "docs"):
+            shutil.copytree(ROOT / directory, checkout / directory)
+        for file in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / file, checkout)
         git = ["git", "-C", checkout, "-c", "user.name=d2l", "-c", "user.email=d2l@localhost"]
         for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):

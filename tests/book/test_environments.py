@@ -86,8 +86,8 @@ def test_the_two_files_differ_in_nothing_but_mxnet_s_build():
     texts = []
     for file, extra in FILES.items():
         data = environment(file)
-        own = set(EXTRAS[extra])
-        pip = [line for line in pip_part(file) if line not in own]
+        own = set(by_name(EXTRAS[extra]))
+        pip = [line for line in pip_part(file) if line.partition("==")[0] not in own]
         texts.append((data["channels"], data["dependencies"][:-1], pip))
     assert texts[0] == texts[1]
 
@@ -127,6 +127,11 @@ def test_the_commands_of_the_package_install_what_pyproject_pins(build):
     assert [r for r in named.values() if r.name in installed.WHEELS and len(r.specifier) == 1]
 
 
+def test_the_package_names_d2l_as_pyproject_does():
+    [pin] = requirements()["d2l"].specifier
+    assert f"d2l{pin}" == installed.D2L
+
+
 def test_the_two_builds_exclude_each_other():
     """They hold the same files, so nobody may come to both by installing the package."""
     assert not set(installed.WHEELS) & set(requirements("dev"))
@@ -150,6 +155,14 @@ def test_the_lock_file_holds_what_pyproject_asks_for(lock):
         assert pins, f"{lock} lacks {requirement}: make lock"
         for pin in pins:
             assert pin.operator == "==" and pin.version in specifier, (requirement, pin)
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_lock_file_has_on_every_python_what_pip_cannot_install_there(lock):
+    """Markers of pyproject.toml keep d2l and MXNet from pip on new Pythons, and not from uv."""
+    text = (ROOT / "requirements" / lock).read_text()
+    assert re.search(r"^d2l==\S+ \\$", text, re.MULTILINE)
+    assert ("mxnet" not in LOCKS[lock]) or re.search(r"^mxnet==\S+ \\$", text, re.MULTILINE)
 
 
 def test_only_the_builds_of_frameworks_are_installed_without_hashes():

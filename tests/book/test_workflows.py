@@ -86,6 +86,8 @@ def test_every_pull_request_is_checked():
     assert {f"make types {each}", f"make test-unit {each}"} <= set(commands)
     assert {"make lint", "make check", "make test-web"} <= set(commands)
     assert jobs["unit"]["strategy"]["matrix"]["framework"] == list(frameworks.load())
+    assert jobs["package"]["strategy"]["matrix"]["framework"] == list(frameworks.load())
+    assert f"make test-wheel {each} PYTHONS=${{{{ matrix.python }}}}" in commands
 
 
 def test_reports_are_kept_where_make_test_writes_them():
@@ -104,3 +106,37 @@ def test_a_version_tag_is_checked_as_a_release():
     asked = ["make", "--dry-run", "--no-print-directory", "check", "RELEASE=1"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.rstrip().endswith(" -m book.builder check --release")
+
+
+def test_only_a_tested_package_is_published_and_only_once_a_maintainer_wants_it():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    publish, steps = jobs["publish"], jobs["publish"]["steps"]
+    assert publish["if"] == "vars.PUBLISH == 'true'"
+    assert set(publish["needs"]) == {"check", "package"}
+    assert {"run": "make test-wheel"} in jobs["package"]["steps"]
+    # What could publish is the job that runs nothing of the repository and of its dependencies.
+    assert publish["permissions"]["id-token"] == "write"
+    assert not any("permissions" in job for name, job in jobs.items() if name != "publish")
+    assert not any("checkout" in step.get("uses", "") for step in steps)
+    assert [step["run"].split()[0] for step in steps if "run" in step] == ["gh", "uv"]
+    kept = jobs["package"]["steps"][-1]["with"]
+    assert f"--name {kept['name']} --dir dist" in steps[-2]["run"]
+    assert f"--directory {kept['path'].rstrip('/')}\n" in MAKEFILE
+    # CONTRIBUTING.md says what to enable, by the same names.
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for name in ("`PUBLISH`", "`release.yml`", f"`{publish['environment']}`"):
+        assert name in text, name
+
+
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
+def test_forms_of_issues_follow_githubs_schema(form):
+    pytest.importorskip("check_jsonschema")
+    name = "github-issue-config" if form.stem == "config" else "github-issue-forms"
+    schema = f"--builtin-schema=vendor.{name}"
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", schema, form], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -572,7 +572,7 @@ def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
 def test_in_conda_the_environment_without_a_gpu_is_named(monkeypatch, tmp_path):
     (tmp_path / "conda-meta").mkdir()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(installed, "_checkout", lambda: True)  # A wheel has no environment.yml
+    monkeypatch.setattr(installed, "checkout", lambda: True)  # A wheel has no environment.yml
     monkeypatch.chdir(tmp_path)
     error = engine._explain("libcuda.so.1: cannot open shared object file")
     file = shlex.quote(str(Path(engine.__file__).parents[2] / "environment-cpu.yml"))

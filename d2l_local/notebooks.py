@@ -1,0 +1,104 @@
+"""The notebooks for a reader who has this package but no repository: ``python -m d2l_local get``.
+
+They lie in the package, with their outputs, so that copying them needs no network. What pip could
+not install together with the package does (``dependencies`` in pyproject.toml says what, and why).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from d2l_local import frameworks, processes
+from d2l_local.machine import installed
+
+SHIPPED = Path(__file__).with_name("book")
+BOOK = SHIPPED if SHIPPED.is_dir() else installed.ROOT  # In the repository, its own
+FOLDER = "computational-performance"
+PIP_SECONDS = 1800  # MXNet is 50 MB
+
+
+def main(arguments: list[str]) -> int:
+    """Copy notebooks, install what is lacking, and say what to type; return 1 if that failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m d2l_local get",
+        description="Copy the notebooks into a folder, and install what pip could not.",
+    )
+    parser.add_argument("folder", nargs="?", default=FOLDER, help=f"{FOLDER}, if not named")
+    parser.add_argument("--framework", choices=list(frameworks.load()))
+    parser.add_argument("--language", default="en", help="en, if not named")
+    options = parser.parse_args(arguments)
+    framework = options.framework or installed.framework()
+    try:
+        copied = get(options.folder, framework, options.language)
+        print(f"The notebooks are in {copied}", flush=True)
+        complete(framework)
+    except (OSError, RuntimeError, ValueError) as error:
+        print(f"Not complete: {error}")
+        return 1
+    print(f"Type: {installed.open_notebooks(copied)}")
+    return 0
+
+
+def get(folder: str | Path, framework: str, language: str) -> Path:
+    """Copy an edition's notebooks and figures to ``folder/<framework>/<language>``; return that.
+
+    Links between editions lead from one to another that is copied into the same ``folder``. Whole
+    or nothing, and never over anything that is there: raises FileExistsError then, OSError where
+    the disk refuses, and ValueError for an edition that there is not.
+    """
+    source, target = BOOK / "chapters" / framework / language, Path(folder, framework, language)
+    if not (source / "index.ipynb").exists():
+        there_is = sorted(path.parent.name for path in source.parent.glob("*/index.ipynb"))
+        raise ValueError(
+            f"there are no notebooks for {framework} in {language!r}; there are some in: "
+            f"{', '.join(there_is) or 'no language'}"
+        )
+    if os.path.lexists(target):
+        raise FileExistsError(
+            f"{target} is there already and stays as it is; nothing was copied. To go on in it, "
+            f"type: {installed.open_notebooks(target)}. For fresh notebooks, type the name of a "
+            "new folder after get"
+        )
+    # On the same disk as the target, whose folder need not be there yet.
+    nearest = next(path for path in target.absolute().parents if path.is_dir())
+    with tempfile.TemporaryDirectory(prefix=".d2l-local-", dir=nearest) as staging:
+        whole = Path(staging, language)
+        _copy(source, whole)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        whole.rename(target)
+    return target
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy notebooks, and the figures that they link to into ``img`` beside them."""
+    (target / "img").mkdir(parents=True)
+    for notebook in source.glob("*.ipynb"):
+        text = notebook.read_text("utf-8")
+        for name in set(re.findall(r"\.\./\.\./\.\./img/([\w.-]+\.svg)", text)):
+            (target / "img" / name).write_bytes((BOOK / "img" / name).read_bytes())
+        text = text.replace("../../../img/", "img/")
+        (target / notebook.name).write_text(text, "utf-8")
+
+
+def complete(framework: str) -> None:
+    """Install what pip could not together with this package, and say so.
+
+    That changes no package that is there. Raises RuntimeError, with what to type, where it fails.
+    """
+    lacking = [] if installed.checkout() else installed.lacking(framework)
+    if not lacking:
+        return
+    command = installed.pip_install(*lacking)
+    print(f"Installing {', '.join(lacking)}, which pip could not on this Python", flush=True)
+    try:
+        # On Windows a backslash separates folders
+        words = shlex.split(command, posix=sys.platform != "win32")
+        processes.run([word.strip('"') for word in words], PIP_SECONDS, "pip install")
+    except (RuntimeError, OSError) as error:
+        raise RuntimeError(f"{error}\nThe notebooks are there. Type: {command}") from None
