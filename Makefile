@@ -46,11 +46,11 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab
+.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab test-arm64
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: $(READY)  ## Make .venv and install everything into it, once
 
@@ -110,6 +110,9 @@ test-again: $(READY)  ## Run every notebook again in its kernel, after a failure
 
 test-colab: $(READY)  ## Set up Colab in a Python like its own and run every notebook there (slow)
 	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py
+
+test-arm64:  ## Do what the Dockerfile says on an emulated ARM, as root, and test there (slow)
+	$(PYTHON) tests/arm64.py $(OPTIONS)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)

@@ -37,7 +37,7 @@ STAND_INS = {
     "libamath.so": "liblapacke.so.3",
     "libastring.so": "liblapacke.so.3",
 }
-INSTALL_STAND_INS = "sudo apt-get install libopenblas0-serial liblapacke"
+INSTALL_STAND_INS = "apt-get install libopenblas0-serial liblapacke"
 
 
 def load_system_libraries() -> None:
@@ -101,7 +101,7 @@ def _load_with_stand_ins(library: Path) -> None:
     except OSError as error:
         raise LoadError(
             "MXNet's wheel for ARM brings no BLAS and no LAPACK, and the system has none "
-            f"({error}). On Debian and Ubuntu they are in libopenblas0-serial and liblapacke",
+            f"({error}). Debian and Ubuntu have packages of them",
             INSTALL_STAND_INS,
         ) from error
     with tempfile.TemporaryDirectory() as folder:

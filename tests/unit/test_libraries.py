@@ -70,7 +70,7 @@ def test_without_a_blas_the_error_says_what_to_install(wheel, monkeypatch):
     loader(monkeypatch, "libarmpl_lp64_mp.so", "libopenblas.so.0")
     with pytest.raises(installed.LoadError) as caught:
         libraries.load_mxnet_on_arm()
-    assert caught.value.command == "sudo apt-get install libopenblas0-serial liblapacke"
+    assert caught.value.command == "apt-get install libopenblas0-serial liblapacke"
     assert "(libopenblas.so.0: cannot open" in caught.value.reason
     assert "MXNet's wheel for ARM" in caught.value.reason
 
