@@ -112,7 +112,7 @@ test-colab: $(READY)  ## Set up Colab in a Python like its own and run every not
 	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py
 
 test-arm64:  ## Do what the Dockerfile says on an emulated ARM, as root, and test there (slow)
-	$(PYTHON) tests/arm64.py $(OPTIONS)
+	$(PYTHON) -m tests.arm64 $(OPTIONS)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)
