@@ -43,6 +43,15 @@ def test_the_trials_name_files_that_are_there():
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
+def test_what_is_made_smaller_is_in_the_notebooks():
+    patterns = re.findall(r"s/(.+?)/.*?/", arm64.SMALLER)
+    assert len(patterns) == 4
+    texts = [(ROOT / f"chapters/mxnet/en/{n}.ipynb").read_text() for n in ("index", "hybridize")]
+    for pattern in patterns:
+        found = re.findall(pattern.replace("(", "[(]").replace(")", "[)]"), "".join(texts))
+        assert len(found) == 1, pattern
+
+
 def test_a_machine_that_cannot_emulate_is_told_what_to_install(monkeypatch):
     monkeypatch.setattr(arm64.os, "geteuid", lambda: 1000)
     assert "sudo make test-arm64" in arm64.missing()
