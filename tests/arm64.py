@@ -50,10 +50,12 @@ PYTEST = (
 )
 # Links under which MXNet finds its libraries without d2l_local, as where Arm's own are installed.
 LINKS = (
-    "cd /usr/lib/aarch64-linux-gnu && mkdir -p /tmp/links && "
-    "ln -sf $PWD/libopenblas.so.0 /tmp/links/libarmpl_lp64_mp.so && "
-    "ln -sf $PWD/liblapacke.so.3 /tmp/links/libamath.so && "
-    "ln -sf $PWD/liblapacke.so.3 /tmp/links/libastring.so && cd $OLDPWD"
+    "mkdir -p /tmp/links && "
+    "ln -sf /usr/lib/aarch64-linux-gnu/libopenblas.so.0 /tmp/links/libarmpl_lp64_mp.so && "
+    "ln -sf /usr/lib/aarch64-linux-gnu/liblapacke.so.3 /tmp/links/libamath.so && "
+    "ln -sf /usr/lib/aarch64-linux-gnu/liblapacke.so.3 /tmp/links/libastring.so && "
+    "ln -sf $PWD/.venv/lib/python3*/site-packages/scikit_learn.libs/libgomp* "
+    "/tmp/links/libgomp.so.1"
 )
 # Rows and repetitions of the notebooks that would take the emulator a quarter of an hour.
 SMALLER = (
@@ -90,7 +92,7 @@ class Container:
             'mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && '
             'exec chroot --userspec "$1" "$0" sh -c "cd $2 && $3"'
         )
-        line = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
+        line = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script]
         line += [str(SYSTEM), f"{uid}:{gid}", self.folder, command]
         print(f"arm64, as {self.user}: {command}", flush=True)
         start = time.monotonic()
