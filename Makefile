@@ -47,11 +47,11 @@ endif
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab wheel test-wheel
+.PHONY: help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab wheel test-wheel test-arm64
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup: $(READY)  ## Make .venv and install everything into it, once
 
@@ -122,6 +122,9 @@ wheel: $(READY)  ## Build the package that pip installs, into build/dist
 test-wheel: wheel | $(UV)  ## Test it in an empty Python, of the version of this one (slow)
 	$(UV) tool run --quiet --with-requirements requirements/package.txt twine check --strict build/dist/*
 	WHEEL=$$(ls build/dist/*.whl) $(PY) -m pytest --quiet -m 'slow or not slow' --capture=no tests/book/test_package.py
+
+test-arm64:  ## Do what the Dockerfile says on an emulated ARM, as root, and test there (slow)
+	$(PYTHON) -m tests.arm64 $(OPTIONS)
 
 lab: $(READY)  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese)
 	$(PY) -m jupyterlab --notebook-dir chapters/$(FRAMEWORK)/$(EDITION)

@@ -274,7 +274,7 @@ def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
     if not gpu["supported"]:
         oldest, newest = nvidia.OLDEST_CAPABILITY, nvidia.NEWEST_CAPABILITY
         return (
-            "not used, because MXNet's wheel has code for {}.{} to {}.{}; "
+            "not used, because MXNet's wheel has code for {}.{} to {}.{} on x86-64; "
             "the README names newer builds".format(*oldest, *newest)
         )
     if gpu_build:

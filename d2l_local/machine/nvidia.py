@@ -10,6 +10,7 @@ import ctypes
 import functools
 import importlib.metadata
 import os
+import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,8 +58,11 @@ class GPU:
 
     @property
     def supported(self) -> bool:
-        """Whether MXNet's wheel holds code for this GPU."""
-        return OLDEST_CAPABILITY <= self.capability <= NEWEST_CAPABILITY
+        """Whether MXNet's wheel holds code for this GPU; there is none with GPUs' code for ARM."""
+        return (
+            platform.machine() != "aarch64"
+            and OLDEST_CAPABILITY <= self.capability <= NEWEST_CAPABILITY
+        )
 
     def __str__(self) -> str:
         major, minor = self.capability

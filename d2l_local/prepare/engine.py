@@ -80,8 +80,10 @@ let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the read
 CUDA libraries: the ``nvidia-*-cu11`` packages keep them where the loader does not look, so they are
 loaded from there first, for the GPU wheel (``mxnet-cu112``) alone.
 
-``libgomp.so.1`` and ``libquadmath.so.0``: MXNet links to the system's. A minimal container has
-neither; then the copies inside scikit-learn's and SciPy's wheels are used.
+What libmxnet.so needs of the system: see `d2l_local.prepare.libraries`. On ARM that is an OpenBLAS
+newer than MXNet's, which knows the CPU and in which two devices did not hang. One thread a device
+it is nevertheless, so that each device has a core; ``OPENBLAS_NUM_THREADS=1`` while it loads is for
+those builds of OpenBLAS that have threads of their own.
 """
 
 from __future__ import annotations
@@ -91,19 +93,17 @@ import ctypes
 import importlib
 import os
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import ModuleType
 
 from d2l_local.language import columns, padded, translated
 from d2l_local.machine import installed, nvidia
 from d2l_local.machine.host import cpu_flags, num_cores
 from d2l_local.machine.installed import LoadError
-from d2l_local.prepare import compat
+from d2l_local.prepare import compat, libraries
 
 SCRATCH_COPIES = max(256, 32 * num_cores())
 
@@ -118,9 +118,6 @@ COUNTS = (
 )
 LARGEST_COUNT = 2**16  # Far more buffers or workers than that would take all memory
 ENGINES = ("ThreadedEnginePerDevice", "NaiveEngine")
-
-# What MXNet needs of the system, and the wheel that has a copy where the system has none.
-SYSTEM_LIBRARIES = {"libgomp.so.1": "scikit-learn", "libquadmath.so.0": "scipy"}
 
 # Flags a CPU needs for a kernel of the bundled OpenBLAS 0.3.13, best kernel first. That one was
 # built without AVX-512 and takes Haswell when asked for SkylakeX. Zen is Haswell tuned for AMD.
@@ -216,15 +213,20 @@ def _in_time() -> Report:
     omp = os.environ.get("OMP_NUM_THREADS")
     os.environ["MXNET_OMP_MAX_THREADS"] = "1"
 
-    for name in SYSTEM_LIBRARIES:
-        load_system_library(name)
+    libraries.load_system_libraries()  # While OMP_NUM_THREADS is there, which libgomp reads now
     nvidia.load_cuda_libraries()
     compat.apply()
-    with _environment(OMP_NUM_THREADS=None, OPENBLAS_CORETYPE=kernel):
+    settings: dict[str, str | None] = {"OMP_NUM_THREADS": None, "OPENBLAS_CORETYPE": kernel}
+    if libraries.ARM:
+        settings["OPENBLAS_NUM_THREADS"] = "1"
+    with _environment(**settings):
+        libraries.load_mxnet_on_arm()
         mxnet = _import_mxnet()
     names = compat.apply()  # Again: now it also names what it patched inside MXNet
 
     threads_why = "two CPU devices with more threads each would deadlock"
+    if libraries.ARM:
+        threads_why = "a core for each CPU device"
     if omp not in (None, "1"):
         threads_why += "; " + translated(
             "your OMP_NUM_THREADS={omp} is kept for other libraries", omp=omp
@@ -237,8 +239,8 @@ def _in_time() -> Report:
     )
     done = _described(mxnet, 1, copies, names, reasons)
     if ignored:
-        settings = ", ".join(f"{name}={value!r}" for name, value in ignored.items())
-        why = translated("MXNet would fail or hang with your {settings}", settings=settings)
+        listed = ", ".join(f"{name}={value!r}" for name, value in ignored.items())
+        why = translated("MXNet would fail or hang with your {settings}", settings=listed)
         done.add("ignored", len(ignored), why)
     return done
 
@@ -280,7 +282,7 @@ def _described(
         "BLAS kernel": blas_kernel() or "unknown",
         "scratch copies": copies,
     }
-    done = Report(deadlock=threads > 1)
+    done = Report(deadlock=threads > 1 and not libraries.ARM)
     for (name, value), reason in zip(values.items(), reasons):
         done.add(name, value, reason)
     done.add("engine", *_engine())
@@ -391,6 +393,8 @@ def _choose_blas_kernel() -> tuple[str | None, str]:
     """Kernel to ask OpenBLAS for (None: its own choice) and the reason."""
     if user := os.environ.get("OPENBLAS_CORETYPE"):
         return user, "yours (OPENBLAS_CORETYPE)"
+    if libraries.ARM:
+        return None, "on ARM the system's OpenBLAS chooses"
     flags = cpu_flags()
     for kernel, needed in BLAS_KERNELS.items():
         if needed <= flags:
@@ -431,33 +435,3 @@ def _openmp_threads() -> int:
     thread.start()
     thread.join()
     return count[0]
-
-
-def load_system_library(name: str) -> None:
-    """Make one of `SYSTEM_LIBRARIES` available to libmxnet.so.
-
-    Where the system has none, take the copy in a wheel. That one is called, say,
-    ``libgomp-<hash>.so.1.0.0`` also inside, where the loader looks; we load a copy with the name
-    set right. Raises ImportError where there is no such copy either.
-    """
-    import numpy
-
-    try:
-        ctypes.CDLL(name, mode=ctypes.RTLD_GLOBAL)
-        return
-    except OSError as error:
-        reason = error
-    (stem, _, version), wheel = name.split("."), SYSTEM_LIBRARIES[name]
-    site_packages = Path(numpy.__file__).parents[1]
-    bundled = sorted(site_packages.glob(f"*.libs/{stem}-*.so*"))
-    if not bundled:
-        raise ImportError(
-            f"MXNet needs {name} ({reason}). Install it (Debian, Ubuntu: apt-get install "
-            f"{stem}{version}; Fedora: dnf install {stem}), or pip install {wheel}, which has one."
-        ) from reason
-    own_name = bundled[0].name.encode()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, name)
-        renamed = name.encode().ljust(len(own_name), b"\0")
-        copy.write_bytes(bundled[0].read_bytes().replace(own_name, renamed))
-        ctypes.CDLL(str(copy), mode=ctypes.RTLD_GLOBAL)  # Stays loaded after the file is gone

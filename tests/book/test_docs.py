@@ -47,8 +47,10 @@ def test_relative_links_lead_somewhere(document):
     "document", [*DOCUMENTS, ROOT / "chapters/text/index.md"], ids=lambda path: path.name
 )
 def test_make_targets_named_in_the_documents_exist(document):
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = re.findall(r"(?:^|`|\$ )make ([a-z][a-z-]*)", document.read_text("utf-8"), re.MULTILINE)
+    targets = set(re.findall(r"^([a-z\d-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = re.findall(
+        r"(?:^|`|\$ )make ([a-z][a-z\d-]*)", document.read_text("utf-8"), re.MULTILINE
+    )
     assert set(named) <= targets
 
 

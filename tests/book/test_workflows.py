@@ -57,8 +57,8 @@ def test_the_container_s_base_is_pinned_and_nobody_else_reaches_it():
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
 def test_make_targets_of_the_workflows_exist(workflow):
-    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
-    assert set(re.findall(r"\bmake ([a-z-]+)", workflow.read_text())) <= targets
+    targets = set(re.findall(r"^([a-z\d-]+):", MAKEFILE, re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z\d-]+)", workflow.read_text())) <= targets
 
 
 def test_every_python_and_framework_is_tested():

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import os
+import platform
 import re
 import shlex
 import sys
 from pathlib import Path
 
 from d2l_local.machine import installed, nvidia
-from d2l_local.prepare import engine
+from d2l_local.prepare import engine, libraries
 from d2l_local.processes import in_new_process
 
 import numpy
@@ -24,7 +25,7 @@ from settings import NOTHING_SET
 
 pytestmark = pytest.mark.timeout(200)
 
-AVX2 = engine.BLAS_KERNELS["Haswell"] <= engine.cpu_flags()
+AVX2 = not libraries.ARM and engine.BLAS_KERNELS["Haswell"] <= engine.cpu_flags()
 
 
 def run(fn, seconds=60, **environment):
@@ -32,12 +33,22 @@ def run(fn, seconds=60, **environment):
     return in_new_process(fn, seconds, **{**NOTHING_SET, **environment})
 
 
-def has_libgomp() -> bool:
+def has(library: str) -> bool:
     try:
-        ctypes.CDLL("libgomp.so.1")
+        ctypes.CDLL(library)
     except OSError:
         return False
     return True
+
+
+# A kernel that the reader may ask for, and the engine would not choose.
+OLD_KERNEL = "armv8" if libraries.ARM else "Prescott"
+
+# On ARM only d2l_local gives MXNet what it needs, unless Arm's own libraries are there.
+alone = pytest.mark.skipif(
+    libraries.ARM and not has("libarmpl_lp64_mp.so"),
+    reason="MXNet cannot be imported without d2l_local here",
+)
 
 
 # --- No hang --------------------------------------------------------------------------------------
@@ -99,7 +110,7 @@ def test_nothing_hangs_whatever_omp_num_threads_is(omp):
         assert "flags" in why
 
 
-@pytest.mark.skipif(not has_libgomp(), reason="this system has no libgomp.so.1")
+@pytest.mark.skipif(not has("libgomp.so.1"), reason="this system has no libgomp.so.1")
 def test_nothing_hangs_if_another_library_has_loaded_openmp():
     """The runtime has then read OMP_NUM_THREADS before we can hide it."""
     result = run(two_devices, OMP_NUM_THREADS=4, LOAD_OPENMP_FIRST=1)
@@ -110,18 +121,18 @@ def test_nothing_hangs_if_another_library_has_loaded_openmp():
 def test_settings_of_the_user_are_kept_unless_they_deadlock():
     result = run(
         two_devices,
-        OPENBLAS_CORETYPE="Prescott",
+        OPENBLAS_CORETYPE=OLD_KERNEL,
         MXNET_CPU_TEMP_COPY=8,
         MXNET_ENGINE_TYPE="NaiveEngine",
         MXNET_OMP_MAX_THREADS=8,
     )
     assert result["sums"] == [400.0**3]
     for environment in (result["environment"], result["environment of C"]):
-        assert environment["OPENBLAS_CORETYPE"] == "Prescott"
+        assert environment["OPENBLAS_CORETYPE"] == OLD_KERNEL
         assert environment["MXNET_CPU_TEMP_COPY"] == "8"
         assert environment["MXNET_ENGINE_TYPE"] == "NaiveEngine"
     report = result["report"]
-    assert result["kernel"] == report["BLAS kernel"][0] == "Prescott"
+    assert result["kernel"] == report["BLAS kernel"][0] == OLD_KERNEL
     assert report["scratch copies"][0] == "8"
     assert report["engine"][0] == "NaiveEngine"
     for name in ("BLAS kernel", "scratch copies", "engine"):
@@ -139,7 +150,7 @@ def test_settings_of_the_user_are_kept_unless_they_deadlock():
     assert len({line.index(reason) for line, (_, reason) in zip(lines, report.values())}) == 1
     assert "\n" not in result["summary"]
     assert result["summary"] == "MXNet 1.9.1, threads per CPU device: 1"
-    assert (report["BLAS kernel"][0], report["scratch copies"][0]) == ("Prescott", "8")
+    assert (report["BLAS kernel"][0], report["scratch copies"][0]) == (OLD_KERNEL, "8")
 
 
 @pytest.mark.parametrize(
@@ -210,6 +221,7 @@ def mxnet_first():
     return result
 
 
+@pytest.mark.skipif(libraries.ARM, reason="it is the OpenBLAS of the wheel for x86-64 that hangs")
 def test_mxnet_first_with_threads_raises_instead_of_hanging():
     result = run(mxnet_first, OMP_NUM_THREADS=4, OPENBLAS_CORETYPE="Prescott")
     [warning] = result["warnings"]
@@ -229,6 +241,7 @@ def test_mxnet_first_with_threads_raises_instead_of_hanging():
     assert "OMP_NUM_THREADS=1" in result["error"]
 
 
+@alone
 def test_mxnet_first_with_good_settings_loses_nothing():
     kernel = {"OPENBLAS_CORETYPE": "haswell"} if AVX2 else {}  # As OpenBLAS: in any case
     result = run(mxnet_first, OMP_NUM_THREADS=1, MXNET_CPU_TEMP_COPY=256, **kernel)
@@ -238,6 +251,7 @@ def test_mxnet_first_with_good_settings_loses_nothing():
     assert "imported before d2l_local" in result["report"]
 
 
+@alone
 def test_mxnet_first_with_settings_that_it_may_not_survive():
     result = run(mxnet_first, OMP_NUM_THREADS=1, MXNET_CPU_TEMP_COPY=0)
     [warning] = result["warnings"]
@@ -275,6 +289,7 @@ def plain_import():
     return {"seconds": time.process_time() - start, "file": [mxnet.__file__, d2l.mxnet.__file__]}
 
 
+@alone
 @pytest.mark.timeout(600)  # A dozen processes at most, on a busy machine
 def test_import_takes_no_longer_than_mxnet_s_and_d2l_s():
     """Processor seconds, because other processes may be using the cores; the least of some runs."""
@@ -370,6 +385,7 @@ NEWER_INTEL = "fpu sse2 avx fma avx2 avx512f avx512dq avx512cd avx512bw avx512vl
 )
 def test_kernel_is_chosen_from_flags(flags, kernel, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    monkeypatch.setattr(libraries, "ARM", False)
     cpuinfo = tmp_path / "cpuinfo"
     core = f"processor\t: 0\nmodel name\t: Made up\nflags\t\t: {flags}\nbugs\t\t: fma avx2\n\n"
     cpuinfo.write_text(core * 2)
@@ -435,11 +451,13 @@ def system_libraries():
 
 
 @pytest.mark.parametrize(
-    "hidden", [["libgomp.so.1"], ["libquadmath.so.0"], engine.SYSTEM_LIBRARIES]
+    "hidden", [["libgomp.so.1"], ["libquadmath.so.0"], ["libgomp.so.1", "libquadmath.so.0"]]
 )
 def test_a_system_without_a_library_takes_a_wheel_s(hidden, tmp_path):
     wheels = Path(importlib.metadata.distribution("numpy").locate_file(""))
     for name in hidden:
+        if name not in libraries.SYSTEM_LIBRARIES[platform.machine()]:
+            pytest.skip(f"MXNet does not need {name} here")
         if not list(wheels.glob(f"*.libs/{name.split('.')[0]}-*")):
             pytest.skip(f"no wheel here brings a {name}")
     # An unreadable library that the loader finds first hides the system's.
@@ -448,9 +466,9 @@ def test_a_system_without_a_library_takes_a_wheel_s(hidden, tmp_path):
     for name in hidden:
         (tmp_path / "hidden" / name).touch()
     path = os.pathsep.join(filter(None, [str(tmp_path / "hidden"), os.getenv("LD_LIBRARY_PATH")]))
-    sums, libraries = run(system_libraries, LD_LIBRARY_PATH=path, TMPDIR=tmp_path / "tmp")
+    sums, loaded = run(system_libraries, LD_LIBRARY_PATH=path, TMPDIR=tmp_path / "tmp")
     assert sums == [400.0**3] * 2
-    copies = [Path(library) for library in libraries if library.startswith(str(tmp_path / "tmp"))]
+    copies = [Path(library) for library in loaded if library.startswith(str(tmp_path / "tmp"))]
     assert sorted(copy.name.removesuffix(" (deleted)") for copy in copies) == sorted(hidden)
     assert list((tmp_path / "tmp").iterdir()) == []
 
@@ -465,10 +483,10 @@ def test_neither_library_nor_wheel_is_an_error_with_the_cure(
     def not_found(name, *args, **kwargs):
         raise OSError(f"{name}: cannot open shared object file")
 
-    monkeypatch.setattr(engine.ctypes, "CDLL", not_found)
+    monkeypatch.setattr(libraries.ctypes, "CDLL", not_found)
     monkeypatch.setattr(numpy, "__file__", str(tmp_path / "numpy" / "__init__.py"))
     with pytest.raises(ImportError) as caught:
-        engine.load_system_library(name)
+        libraries.load_system_library(name)
     for part in (f"{name}: cannot open", f"apt-get install {package};", f"pip install {wheel},"):
         assert part in str(caught.value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 import re
 import warnings
 
@@ -151,7 +152,8 @@ def test_two_cpu_devices_that_would_deadlock_are_refused(machine, monkeypatch):
         ((12, 0), False),
     ],
 )
-def test_gpus_that_the_wheel_runs_on(capability, supported, machine):
+def test_gpus_that_the_wheel_runs_on(capability, supported, machine, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     gpu = d.GPU(0, "Made up", capability)
     assert gpu.supported is supported
     machine(gpu)
