@@ -138,7 +138,7 @@ class Container:
             os.chown(folder, *self.account()[:2])
         elif instruction == "COPY":
             self.copy_the_checkout()
-        elif instruction not in ("FROM", "EXPOSE", "CMD"):
+        elif instruction not in ("FROM", "ARG", "EXPOSE", "CMD"):
             raise SystemExit(f"arm64: {Path(__file__).name} does not know {instruction} yet")
 
     def copy_the_checkout(self) -> None:
@@ -153,10 +153,19 @@ class Container:
 
 
 def instructions(dockerfile: str) -> list[tuple[str, str]]:
-    """A Dockerfile's instructions with their arguments, each in one line."""
+    """The instructions with their arguments, each in one line, that the last stage consists of."""
     text = re.sub(r"^#.*\n", "", dockerfile, flags=re.MULTILINE)
     lines = re.sub(r"\s*\\\n\s*", " ", text).splitlines()
-    return [(name, argument) for name, _, argument in (line.partition(" ") for line in lines)]
+    stages: dict[str, list[tuple[str, str]]] = {}
+    stage: list[tuple[str, str]] = []
+    for name, _, argument in (line.partition(" ") for line in lines if line):
+        if name == "FROM":
+            source, _, called = argument.partition(" AS ")
+            stage = list(stages.get(source, [("FROM", source)]))
+            stages[called] = stage
+        else:
+            stage.append((name, argument))
+    return stage
 
 
 def make_root() -> None:

@@ -173,8 +173,14 @@ def _by_uv(framework: str) -> str:
 
 
 def _build_container() -> str:
-    source = _from_here(ROOT) if checkout() else "https://github.com/d2l-local/d2l-local.git"
+    source = _from_here(ROOT) if checkout() else f"{_repository()}.git"
     return f"docker build -t d2l-local {source}\ndocker run --rm -p 127.0.0.1:8888:8888 d2l-local"
+
+
+def _repository() -> str:
+    """The repository's address, which pyproject.toml names and an installed package repeats."""
+    addresses = importlib.metadata.metadata("d2l-local").get_all("Project-URL") or []
+    return dict(address.split(", ") for address in addresses)["Repository"]
 
 
 def _make(target: str, framework: str) -> str:

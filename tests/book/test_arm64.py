@@ -32,6 +32,11 @@ def test_instructions_are_in_one_line_each():
     assert arm64.instructions(text) == [("FROM", "a@b"), ("RUN", "one && two"), ("USER", "me")]
 
 
+def test_other_stages_do_not_count():
+    text = "FROM a AS base\nRUN one\n\nFROM base AS other\nRUN two\n\nFROM base\nRUN three\n"
+    assert arm64.instructions(text) == [("FROM", "a"), ("RUN", "one"), ("RUN", "three")]
+
+
 def test_an_instruction_that_nobody_knows_is_no_success():
     with pytest.raises(SystemExit, match="does not know HEALTHCHECK yet"):
         arm64.Container().follow("HEALTHCHECK", "true")

@@ -34,6 +34,6 @@ def described(framework: str, section: str, negation: Negation):
     return pytest.param(framework, section, negation, id=name, marks=marks)
 
 
-@pytest.mark.parametrize(("framework", "section", "negation"), rows())
+@pytest.mark.parametrize(("framework", "section", "negation"), list(rows()))
 def test_a_cell_notices_that_its_lesson_is_false(framework, section, negation):
     assert notices(framework, section, negation), f"{negation.cell} holds although {negation.why}"

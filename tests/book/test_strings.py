@@ -177,9 +177,9 @@ def test_a_cell_has_the_strings_of_its_language(tmp_path):
     assert zh.cells[2].source == 'size = 3\nprint(f"大小为{size**2}的{size}次乘法")'
     assert zh.cells[3].source == 'print("size")'
     assert zh.cells[1].source.startswith(
-        'import os\n\nos.environ["D2L_LANGUAGE"] = "zh"\nimport sys'
+        'import os\nimport sys\n\nos.environ["D2L_LANGUAGE"] = "zh"\n\nhosted = '
     )
-    assert en.cells[1].source.startswith("import sys\n\nif ")
+    assert en.cells[1].source.startswith("import os\nimport sys\n\nhosted = ")
 
 
 def test_a_text_without_strings_sets_no_language(tmp_path):

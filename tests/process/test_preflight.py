@@ -332,7 +332,7 @@ def test_gpus_and_their_driver(driver):
     table = rows(done)
     assert table["driver"].strip() == "NVIDIA 580.159.03, for CUDA 13.0"
     assert "NVIDIA H200, compute capability 9.0: not used" in table["gpu(0)"]
-    assert "code for 5.0 to 8.9; the README names newer builds" in table["gpu(0)"]
+    assert "code for 5.0 to 8.9 on x86-64; the README names newer" in table["gpu(0)"]
     assert "compute capability 7.5: idle with the CPU build" in table["gpu(1)"]
     command = shlex.split(table["gpu(1)"].partition("type: ")[2])
     assert "mxnet-cu112==1.9.1" in command or "environment.yml" in command[-1]
