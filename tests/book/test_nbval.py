@@ -230,6 +230,7 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
             "said": (f"print({word!r}, value)", []),
             "measured": (f"print({word!r}, other)", ["nbval-ignore-output"]),
             "exercise": (f"print({word!r}, other)", ["check"]),
+            "silent": (f"assert {word!r} and other", []),
         }
         said = {"said": f"{word} 7\n", "exercise": f"{word} 8\n"}
         cells = [
@@ -249,7 +250,7 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
         nbformat.write(again, folder / "unchanged.ipynb")
     shown = in_pytest(tmp_path, "-v", tmp_path / "chapters")
     ran = re.findall(r"chapters/(\w+)/(\w+)\W+ipynb::Cell (\d) (PASSED|FAILED)", shown)
-    whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(7)]
+    whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(8)]
     whole += [("en", "unchanged", str(i), "PASSED") for i in range(3)]
     assert ran == [*whole, *(("zh", "section", i, "PASSED") for i in "014")], shown
-    assert "7 deselected" in shown
+    assert "8 deselected" in shown
