@@ -86,9 +86,7 @@ class Face(Protocol):
         """Wait until every device is idle."""
 
     @staticmethod
-    def measure(
-        fn: Callable[[], object], repeats: int = 5, number: int = 1, wait: bool = True
-    ) -> timing.Measurement:
+    def measure(fn: Callable[[], object], repeats: int = 5, number: int = 1) -> timing.Measurement:
         """Time ``fn()`` up to the moment of idle devices. ValueError unless ``repeats`` >= 1."""
 
     @staticmethod
@@ -96,7 +94,6 @@ class Face(Protocol):
         functions: Mapping[str, Callable[[], object]],
         repeats: int = 5,
         number: int = 1,
-        wait: bool = True,
     ) -> dict[str, timing.Measurement]:
         """Time several functions in turns, so that their times can be compared."""
 
@@ -245,24 +242,21 @@ def make(
 
         synchronize = staticmethod(wait)
 
-    def measure(
-        fn: Callable[[], object], repeats: int = 5, number: int = 1, wait: bool = True
-    ) -> timing.Measurement:
+    def measure(fn: Callable[[], object], repeats: int = 5, number: int = 1) -> timing.Measurement:
         """Time ``fn()`` ``repeats`` times, warmed up and up to the moment of idle devices.
 
-        Seconds per call: each sample is the mean of ``number`` calls in a row. Without ``wait`` the
-        clock stops when they have returned, which is what issuing them takes.
+        Seconds per call: each of ``samples`` is the mean of ``number`` calls in a row; ``issued``
+        has the part until they had returned.
         """
-        return timing.measure(fn, repeats, number, wait, synchronize=synchronize)
+        return timing.measure(fn, repeats, number, synchronize=synchronize)
 
     def compare(
         functions: Mapping[str, Callable[[], object]],
         repeats: int = 5,
         number: int = 1,
-        wait: bool = True,
     ) -> dict[str, timing.Measurement]:
         """Time several functions ``repeats`` times each, in turns, as `measure` times one."""
-        return timing.compare(functions, repeats, number, wait, synchronize=synchronize)
+        return timing.compare(functions, repeats, number, synchronize=synchronize)
 
     def together(
         functions: Mapping[str, Callable[[], object]], repeats: int = 5

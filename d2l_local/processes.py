@@ -39,9 +39,13 @@ if sys.platform == "win32":
 else:
     KILL, _APART = signal.SIGKILL, {"start_new_session": True}
 
-# Runs `guard`, wherever the notebook has gone.
-_GUARD = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
-_GUARD += "from d2l_local import processes; processes.guard()"
+# Runs `guard`, wherever the notebook has gone, and whatever modules lie there.
+_GUARD = f"""
+import sys
+sys.path[:] = [*filter(None, sys.path), {str(Path(__file__).parents[1])!r}]
+from d2l_local import processes
+processes.guard()
+"""
 
 
 class Guarded:

@@ -100,7 +100,8 @@ def times(d2l) -> None:
     with pytest.raises(ValueError, match="repeats must be a positive integer, not 0"):
         d2l.measure(lambda: None, 0)
     calls.clear()
-    assert len(d2l.measure(lambda: calls.append(1), 2, 3, False).samples) == 2 and len(calls) == 7
+    times = d2l.measure(lambda: calls.append(1), 2, 3)
+    assert len(times.samples) == len(times.issued) == 2 and len(calls) == 7
     calls.clear()
     turns = {"a": lambda: calls.append(1), "b": lambda: calls.append(2)}
     assert list(d2l.compare(turns, 2)) == ["a", "b"] and calls == [1, 2] * 3

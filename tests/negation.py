@@ -8,6 +8,7 @@ So nothing long is computed. A name that is missing is a NameError, and the row'
 from __future__ import annotations
 
 import ast
+import importlib.util
 import linecache
 import multiprocessing
 import traceback
@@ -106,7 +107,10 @@ def _in_a_fork(framework: str, sources: list[str]) -> str:
     """What _run answers in a copy of a process that has loaded the framework, which takes long."""
     context = multiprocessing.get_context("forkserver")
     module = frameworks.load()[framework].module
-    context.set_forkserver_preload([f"d2l_local.{module}", "matplotlib.pyplot"])
+    preload = [f"d2l_local.{module}", "matplotlib.pyplot"]
+    # The server passes over what there is not, and each fork would load the framework anew
+    assert all(map(importlib.util.find_spec, preload)), preload
+    context.set_forkserver_preload(preload)
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sources, there))
     process.start()

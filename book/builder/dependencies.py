@@ -149,8 +149,6 @@ def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
     with_functions = set().union(*(cell.bound - cell.imported for cell in cells if cell.later))
     reached: dict[str, set[str]] = {}  # A name may stand for a function of the cell that sets it,
     for cell in cells[: index + 1]:  # or for an object with methods, whose class the cell names
-        for name in cell.surely:
-            reached[name] = set()
         for name in cell.bound - cell.imported:
             reached.setdefault(name, set()).update(cell.later | cell.now & with_functions)
     found, todo = set(), set(names)

@@ -54,9 +54,10 @@ def operation_times(
         op()
         synchronize()
 
-    issuing, waiting, computing = [], [], []
+    issuing: list[float] = []
+    waiting, computing = [], []
     for _ in range(rounds):
-        issuing.append(measure(op, 1, n, wait=False, synchronize=synchronize).median)
+        issuing += measure(op, 1, n, synchronize=synchronize).issued
         waiting.append(measure(alone, 1, n, synchronize=synchronize).median)
         with recorder() as recorded:
             for _ in range(n):

@@ -13,9 +13,14 @@ from d2l_local.language import say, translated
 
 @dataclass(frozen=True)
 class Measurement:
-    """Repeated wall-clock times of one function, in seconds. Prints as one line."""
+    """Repeated wall-clock times of one function, in seconds. Prints as one line.
+
+    ``issued`` has, for each of ``samples``, the part until the call had returned, which may be
+    before what it issued was done.
+    """
 
     samples: tuple[float, ...]
+    issued: tuple[float, ...] = ()
 
     @property
     def median(self) -> float:
@@ -45,7 +50,6 @@ def measure(
     fn: Callable[[], object],
     repeats: int = 5,
     number: int = 1,
-    wait: bool = True,
     *,
     synchronize: Callable[[], None],
 ) -> Measurement:
@@ -53,17 +57,16 @@ def measure(
 
     Each sample is the mean of ``number`` calls in a row, between which nothing waits.
     ``synchronize`` waits until every device is idle; it is called before the clock starts and
-    before it stops. Without ``wait`` the clock stops when the calls have returned: what issuing
-    them takes. Raises ValueError for fewer than one repeat or call, and whatever ``fn`` raises.
+    before it stops. Raises ValueError for fewer than one repeat or call, and whatever ``fn``
+    raises.
     """
-    return compare({"": fn}, repeats, number, wait, synchronize=synchronize)[""]
+    return compare({"": fn}, repeats, number, synchronize=synchronize)[""]
 
 
 def compare(
     functions: Mapping[str, Callable[[], object]],
     repeats: int = 5,
     number: int = 1,
-    wait: bool = True,
     *,
     synchronize: Callable[[], None],
     clock: Callable[[], float] | None = None,
@@ -79,17 +82,17 @@ def compare(
     clock = clock or time.perf_counter
     for fn in functions.values():
         fn()
-    samples: dict[str, list[float]] = {name: [] for name in functions}
+    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in functions}
     for _ in range(repeats):
         for name, fn in functions.items():
             synchronize()
             start = clock()
             for _ in range(number):
                 fn()
-            if wait:
-                synchronize()
-            samples[name].append((clock() - start) / number)
-    return {name: Measurement(tuple(seconds)) for name, seconds in samples.items()}
+            issued = clock() - start
+            synchronize()
+            samples[name].append(((clock() - start) / number, issued / number))
+    return {name: Measurement(*zip(*seconds)) for name, seconds in samples.items()}
 
 
 def device_times(
@@ -107,9 +110,19 @@ def device_times(
     cores away, hardly disturb. Where the system counts that coarsely (Windows), and for GPUs, it is
     the time on the wall.
     """
-    clock = time.perf_counter if on_gpu or _is_coarse(time.process_time) else time.process_time
+    clock = time.perf_counter if on_gpu or _is_coarse(time.process_time) else _processor_time
     times = compare(functions, repeats, number, synchronize=synchronize, clock=clock)
     return {name: measurement.minimum for name, measurement in times.items()}
+
+
+def _processor_time() -> float:
+    """Seconds for which the process's threads have run.
+
+    What a thread on another core has done since the clock's last tick, which may be milliseconds,
+    Linux adds when the thread stops. It has just said that it is done: let it stop.
+    """
+    time.sleep(1e-4)
+    return time.process_time()
 
 
 def _is_coarse(clock: Callable[[], float]) -> bool:

@@ -115,11 +115,13 @@ def at_once(jobs: Sequence[Callable[[], object]], devices: Sequence[torch.device
     if len(jobs) != len(devices):
         raise ValueError(f"at_once: {len(jobs)} jobs for {len(devices)} devices")
     _cores.extend(ThreadStream(f"core/{i}") for i in range(len(_cores), len(jobs)))
-    results = [
-        job() if device.type == "cuda" else core.launch(job).future
-        for job, device, core in zip(jobs, devices, _cores)
-    ]
-    finish(_cores)
+    try:
+        results = [
+            job() if device.type == "cuda" else core.launch(job).future
+            for job, device, core in zip(jobs, devices, _cores)
+        ]
+    finally:
+        finish(_cores)
     return [result.result() if isinstance(result, Future) else result for result in results]
 
 

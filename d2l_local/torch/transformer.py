@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 
 from d2l_local.measure import timing
@@ -68,12 +69,9 @@ def step_costs(
     synchronize()
     if num_gpus():
         torch.cuda.reset_peak_memory_stats()
-    times = [
-        timing.measure(lambda: step(rows), repeats, wait=wait, synchronize=synchronize)
-        for wait in (True, False)
-    ]
-    seconds, python = [time.median for time in times]
-    return seconds, python, torch.cuda.max_memory_allocated() if num_gpus() else 0
+    times = timing.measure(lambda: step(rows), repeats, synchronize=synchronize)
+    python = statistics.median(times.issued)
+    return times.median, python, torch.cuda.max_memory_allocated() if num_gpus() else 0
 
 
 def _shard(net: _Transformer) -> None:

@@ -305,7 +305,8 @@ def test_draft_is_true_or_false(small):
         (["import m", "g = [1]", "y = 2", "m.f([lambda: g for i in 'ab'])"], {0, 1}),
         (["def f(): pass", "g = [1]", "def h(): return g\n[h() for i in 'ab']"], {1}),
         (["import m\ndef f(): return g", "g = [1]", "m.h()"], {0}),  # What is imported knows no f
-        (["def f(): return g", "g = [1]", "f = 2", "print(f)"], {2}),  # Nor does a number
+        (["g = [1]", "def f(): return g", "f = wrap(f)", "y = 2", "f()"], {0, 1, 2}),
+        (["g = [1]", "def f(): return g", "h = f", "f = wrap(h)", "f()"], {0, 1, 2, 3}),
         (["x = [1]", "def f(x): return x", "f(3)"], {1}),  # A parameter of the same name
         (["x = [1]", "[x for x in 'ab']", "y = 2"], set()),
         (["x = [1]", "y = 2", "%timeit x"], {0, 1}),  # A magic may read anything

@@ -99,8 +99,8 @@ NEGATIONS = (
     Negation(
         "mxnet pytorch",
         "law_1",
-        OVER_A_LINK + "d2l.Timeline, T['ZeRO-3'][1] = recorded(**beside), 2",
-        "exchange and computation take turns, by the clock",
+        OVER_A_LINK + "d2l.Timeline, T['ZeRO-3'][1] = recorded(**beside), 0.3",
+        "what is recorded is not what was measured",
     ),
     Negation(
         "mxnet pytorch",

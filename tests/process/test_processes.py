@@ -275,6 +275,22 @@ def test_nothing_outlives_the_caller(tmp_path, end):
             os.kill(pid, signal.SIGKILL)
 
 
+def test_a_module_beside_the_notebook_disarms_no_guard(tmp_path):
+    (tmp_path / "tempfile.py").write_text("raise SystemExit('not the one that was meant')")
+    folder = f"import os; os.chdir({str(tmp_path)!r})\n"
+    outer = caller(folder + RUNS_ENDLESS, ENDLESS, tmp_path / "pids")
+    numbers = []
+    try:
+        numbers = pids_in(tmp_path / "pids")
+        outer.kill()
+        assert_end(numbers)
+    finally:
+        outer.kill()
+        outer.communicate()
+        for pid in filter(runs, numbers):
+            os.kill(pid, signal.SIGKILL)
+
+
 FORKS = """
 import multiprocessing, os, threading, time
 

@@ -6,6 +6,7 @@ import itertools
 import re
 import statistics
 import time
+from types import SimpleNamespace
 
 from d2l_local.measure import timing
 from d2l_local.measure.timing import Benchmark, Measurement, compare, measure, together
@@ -67,7 +68,7 @@ def test_five_repeats_unless_told_otherwise():
 
 def test_waits_before_the_clock_starts_and_before_it_stops(clock):
     measure(lambda: clock.work(1), 2, synchronize=clock.synchronize)
-    once = ["wait", "clock", "work", "wait", "clock"]
+    once = ["wait", "clock", "work", "clock", "wait", "clock"]
     assert clock.log == ["work", *once, *once]
 
 
@@ -82,14 +83,14 @@ def test_a_sample_is_the_mean_of_calls_in_a_row(clock):
     seconds = iter([50.0, 1.0, 2.0, 3.0, 6.0])
     result = measure(lambda: clock.work(next(seconds)), 2, 2, synchronize=clock.synchronize)
     assert result.samples == pytest.approx((1.5, 4.5))
-    once = ["wait", "clock", "work", "work", "wait", "clock"]
+    once = ["wait", "clock", "work", "work", "clock", "wait", "clock"]
     assert clock.log == ["work", *once, *once]
 
 
-def test_without_a_wait_what_is_queued_does_not_count(clock):
-    result = measure(lambda: clock.work(7), 2, wait=False, synchronize=clock.synchronize)
-    assert result.samples == (0, 0)
-    once = ["wait", "clock", "work", "clock"]
+def test_what_is_queued_is_no_part_of_issuing_it(clock):
+    result = measure(lambda: clock.work(7), 2, synchronize=clock.synchronize)
+    assert result.samples == (7, 7) and result.issued == (0, 0)
+    once = ["wait", "clock", "work", "clock", "wait", "clock"]
     assert clock.log == ["work", *once, *once]
 
 
@@ -176,7 +177,7 @@ def test_together_takes_each_alone_and_all_without_a_wait_in_between(clock):
     parts, whole = together(jobs, 2, synchronize=clock.synchronize)
     assert parts == {"a": pytest.approx(1), "b": pytest.approx(2)} and whole == pytest.approx(3)
     last = clock.log[-6:]
-    assert last == ["wait", "clock", "work", "work", "wait", "clock"]
+    assert last == ["clock", "work", "work", "clock", "wait", "clock"]
 
 
 def test_an_exception_in_the_block_goes_on_and_nothing_is_printed(benchmark, capsys):
@@ -216,6 +217,25 @@ def test_device_times_count_what_the_process_works():
     if time.get_clock_info("process_time").resolution < 1e-5:
         assert cpu["idle"] < 0.01 < 0.02 <= gpu["idle"]
     assert list(cpu) == list(jobs) and cpu["work"] > 0
+
+
+def test_device_times_let_a_thread_stop_whose_work_is_not_counted_before(monkeypatch):
+    reads, uncounted, counted = itertools.count(), [0.0], [0.0]
+
+    def sleep(seconds):
+        counted[0] += uncounted[0]
+        uncounted[0] = 0.0
+
+    def process_time():
+        return counted[0] + 1e-9 * next(reads)
+
+    def work():
+        uncounted[0] += 7
+
+    clocks = SimpleNamespace(sleep=sleep, process_time=process_time, perf_counter=time.perf_counter)
+    monkeypatch.setattr(timing, "time", clocks)
+    found = timing.device_times({"work": work}, 3, synchronize=lambda: None, on_gpu=False)
+    assert found["work"] == pytest.approx(7)
 
 
 @pytest.mark.parametrize(("step", "coarse"), [(1 / 64, True), (1e-6, False)])

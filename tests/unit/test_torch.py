@@ -428,6 +428,9 @@ def test_jobs_have_ended_when_one_of_them_raises():
     with pytest.raises(ZeroDivisionError):
         d2l.at_once([lambda: 1 / 0, late], [cpu, cpu])
     assert done == [1]
+    with pytest.raises(ZeroDivisionError):
+        d2l.at_once([late, lambda: 1 / 0], [cpu, torch.device("cuda")])
+    assert done == [1, 1]
     d2l.synchronize()
 
 
