@@ -5,7 +5,8 @@ that took the cores for a moment is no mistake of the notebook's. Each retry is 
 
 Of a notebook in several languages the first is tested whole. Of the others only those cells are
 executed that do something else, or print other words that are compared, and those that these
-depend on. What a cell asserts whose output is not compared is the same in all languages.
+depend on. What a cell asserts whose output is not compared is the same in all languages. What needs
+more GPUs than there are needs nothing before it, either.
 """
 
 import functools
@@ -30,7 +31,9 @@ def differing(path: Path, first: Path) -> set[str]:
     """
     cells = [cell for cell in code_cells(nbformat.read(path, 4)) if cell.id != "setup"]
     same = {cell.id: tested(cell) for cell in code_cells(nbformat.read(first, 4))}
-    other = [i for i, cell in enumerate(cells) if tested(cell) != same.get(cell.id)]
+    here = len(installed_gpus())
+    runs = [gpus_needed(cell) <= here for cell in cells]
+    other = [i for i, cell in enumerate(cells) if runs[i] and tested(cell) != same.get(cell.id)]
     needed = dependencies([cell.source for cell in cells])
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())

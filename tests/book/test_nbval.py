@@ -231,8 +231,9 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
             "measured": (f"print({word!r}, other)", ["nbval-ignore-output"]),
             "exercise": (f"print({word!r}, other)", ["check"]),
             "silent": (f"assert {word!r} and other", []),
+            "skipped": (f"print({word!r}, other)", ["gpus-99"]),
         }
-        said = {"said": f"{word} 7\n", "exercise": f"{word} 8\n"}
+        said = {"said": f"{word} 7\n", "exercise": f"{word} 8\n", "skipped": f"{word} 8\n"}
         cells = [
             nbformat.v4.new_code_cell(
                 source,
@@ -253,4 +254,4 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
     whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(8)]
     whole += [("en", "unchanged", str(i), "PASSED") for i in range(3)]
     assert ran == [*whole, *(("zh", "section", i, "PASSED") for i in "014")], shown
-    assert "8 deselected" in shown
+    assert "9 deselected" in shown
