@@ -25,7 +25,8 @@ def law(section: str, measured: float, /, **parts: float) -> float:
     title, unit, digits = "The law so far (sec)", 1.0, 4
     if total < SHORT:
         title, unit, digits = "The law so far (ms)", 1e3, 2
-    row = [f"{unit * t:.{digits}f}" for t in (longest, measured, total)] + [f"{hidden:.0%}"]
+    percent = f"{round(hidden, 2) + 0.0:.0%}"  # Never -0%
+    row = [*(f"{unit * t:.{digits}f}" for t in (longest, measured, total)), percent]
     print(padded(translated(title), 24) + "".join(map(_to_the_right, heads)))
     print(padded(section, 24) + "".join(map(_to_the_right, row)))
     named = "  ".join(f"{name} {unit * seconds:.{digits}f}" for name, seconds in parts.items())

@@ -29,6 +29,11 @@ def test_row_says_the_bounds_and_the_parts(capsys):
     assert len(heads) == len(row)
 
 
+def test_nothing_hidden_has_no_sign(capsys):
+    d2l_law = law("in turns", 2.001, first=1.0, second=1.0)
+    assert d2l_law < 0 and capsys.readouterr().out.splitlines()[1].split()[-1] == "0%"
+
+
 def test_short_parts_are_told_in_milliseconds(capsys):
     law("multiple devices", 0.0031, **{"N t_c": 0.003, "t_x": 0.00003})
     heads, row, parts = capsys.readouterr().out.splitlines()
