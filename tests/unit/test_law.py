@@ -30,8 +30,8 @@ def test_row_says_the_bounds_and_the_parts(capsys):
 
 
 def test_nothing_hidden_has_no_sign(capsys):
-    d2l_law = law("in turns", 2.001, first=1.0, second=1.0)
-    assert d2l_law < 0 and capsys.readouterr().out.splitlines()[1].split()[-1] == "0%"
+    hidden = law("in turns", 2.001, first=1.0, second=1.0)
+    assert hidden < 0 and capsys.readouterr().out.splitlines()[1].split()[-1] == "0%"
 
 
 def test_short_parts_are_told_in_milliseconds(capsys):
