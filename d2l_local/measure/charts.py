@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's, which color-blind readers can tell apart
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+# Of series that lie on each other, the later ones leave something of the earlier ones to be seen
+LINES, MARKERS, SIZES = ("-", "--", ":", "-."), "os^D", (9, 7, 5, 4)
 
 
 def plot_prediction(
@@ -49,14 +51,16 @@ def plot_prediction(
         named = [
             label(text).format(name=name) for text in ("{name}, predicted", "{name}, measured")
         ]
-        ax.loglog(x, line, color=color, label=named[0])
+        ax.loglog(x, line, LINES[number % 4], color=color, label=named[0])
         known = np.isin(x, (given or {}).get(name, []))
         if known.all():
             raise ValueError(f"{name}: all measurements are given, and none is predicted")
-        marker, dots = "os^D"[number % 4], np.asarray(measured[name], dtype=float)
-        ax.loglog(x, np.where(known, np.nan, dots), marker, color=color, label=named[1])
+        dots = np.asarray(measured[name], dtype=float)
+        style = {"color": color, "markersize": SIZES[number % 4]}
+        marker = MARKERS[number % 4]
+        ax.loglog(x, np.where(known, np.nan, dots), marker, label=named[1], **style)
         if known.any():
-            ax.loglog(x, np.where(known, dots, np.nan), marker, color=color, fillstyle="none")
+            ax.loglog(x, np.where(known, dots, np.nan), marker, fillstyle="none", **style)
         errors = abs(np.divide(line, dots) - 1)[~known]
         text = "{name}: error median {median:.0%}, largest {largest:.0%}"
         say(text, name=name, median=np.median(errors), largest=errors.max())

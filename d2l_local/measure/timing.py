@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import truediv
 
 from d2l_local.arguments import positive_integer
 from d2l_local.language import say, translated
@@ -33,6 +34,18 @@ class Measurement:
     @property
     def maximum(self) -> float:
         return max(self.samples)
+
+    def speedup(self, baseline: Measurement) -> float:
+        """Return how many times as fast as ``baseline``, measured in turns with it, this is.
+
+        Each sample is compared with the baseline's of the same round, which the same disturbances
+        have met, and the median of the ratios returned. Raises ValueError if the numbers of samples
+        differ.
+        """
+        if len(self.samples) != len(baseline.samples):
+            counts = len(self.samples), len(baseline.samples)
+            raise ValueError("{} samples, but {} of the baseline: compare both".format(*counts))
+        return statistics.median(map(truediv, baseline.samples, self.samples))
 
     def __str__(self) -> str:
         return translated(

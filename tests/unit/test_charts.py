@@ -23,7 +23,8 @@ def test_lines_dots_and_errors(capsys):
     ]
     assert [list(line.get_ydata()) for line in lines[:2]] == [[2, 4], [2, 2]]
     assert lines[0].get_color() == lines[1].get_color() != lines[2].get_color()
-    assert (lines[0].get_linestyle(), lines[1].get_linestyle()) == ("-", "None")
+    assert [line.get_linestyle() for line in lines] == ["-", "None", "--", "None"]
+    assert lines[1].get_markersize() > lines[3].get_markersize()  # A dot on a dot hides it not
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("n", "s")
     printed = capsys.readouterr().out.splitlines()

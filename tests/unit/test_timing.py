@@ -125,6 +125,14 @@ def test_statistics_of_samples():
     assert (result.minimum, result.maximum) == (0.1, 0.9)
 
 
+def test_speedup_compares_within_a_round():
+    """The second round was disturbed: it took both thrice as long."""
+    slow, fast = Measurement((2.0, 6.0, 2.2)), Measurement((1.0, 3.0, 1.0))
+    assert fast.speedup(slow) == 2 and slow.speedup(fast) == 0.5
+    with pytest.raises(ValueError, match="1 samples, but 3 of the baseline"):
+        Measurement((1.0,)).speedup(slow)
+
+
 def test_prints_as_one_line():
     result = Measurement((0.4, 0.1, 0.20004))
     assert str(result) == repr(result) == "0.2000 sec (median of 3, 0.1000 to 0.4000)"
