@@ -21,6 +21,7 @@ LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "tit
 LABELS |= {"ylabel", "legend", "annotate"}
 KEYWORDS = {"label", "labels", "legend", "title", "xlabel", "ylabel"}
 WORD = re.compile(r"(?<![\w.`'\"/])[A-Za-z][a-z]+(?![\w.(/='\"])")
+ERROR = re.compile(r"^\w*Error: .*$", re.MULTILINE)  # What a library raises is in English
 SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}(?![\w(/=])")
 
 
@@ -66,11 +67,12 @@ def _said(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
 
 
 def outputs(notebook: NotebookNode, original: NotebookNode) -> list[str]:
-    """Sentences in the outputs of a notebook that the original's hold too."""
+    """Sentences in the outputs of a notebook that the original's hold too, but for errors."""
     problems = []
     for cell, twin in zip(code_cells(notebook), code_cells(original)):
         theirs = printed(twin)
-        phrases = dict.fromkeys(match[0] for match in SENTENCE.finditer(printed(cell)))
+        own = ERROR.sub("", printed(cell))
+        phrases = dict.fromkeys(match[0] for match in SENTENCE.finditer(own))
         found = [phrase for phrase in phrases if phrase in theirs]
         problems += [f"cell {cell.id}: not translated: {phrase}" for phrase in found]
     return problems

@@ -272,6 +272,8 @@ def test_what_is_translated_or_meant_to_stay_is_not_reported(tmp_path):
         ("在cpu(0)上做前向传播", []),
         ("x = the_name(of a_thing)\n/usr/lib/of the", []),
         ("read at the end", []),  # The original does not print it
+        ("MXNetError: a b c d", []),
+        ("on MXNetError: a b c d", ["a b c d"]),
     ],
 )
 def test_sentences_of_the_original_in_the_outputs(text, found):
@@ -279,7 +281,7 @@ def test_sentences_of_the_original_in_the_outputs(text, found):
         output = new_output("stream", name="stdout", text=text)
         return new_notebook(cells=[new_code_cell("x", id="x", outputs=[output])])
 
-    original = printing("cpu(1) 3.21: forward passes on it, and so on")
+    original = printing("cpu(1) 3.21: forward passes on it, and so on\nMXNetError: a b c d")
     problems = [f"cell x: not translated: {phrase}" for phrase in found]
     assert untranslated.outputs(printing(text), original) == problems
 
