@@ -97,13 +97,15 @@ run: $(READY)  ## Execute every notebook in every language; copies go to build/
 # Each process loads a framework, so no more than a few. None of these tests compares two clocks:
 # what is timed is processor time, or the overlap of recorded spans.
 PARALLEL := --numprocesses 4 --dist worksteal
+# Whole notebooks beside each other. They do compare clocks, in ways that stand other programs.
+TWO_NOTEBOOKS := --numprocesses 2 --dist loadscope
 
 test-unit: $(READY)  ## Test the parts of the package: a minute on two cores
 	$(PY) -m pytest --quiet $(PARALLEL) tests/unit
 
 test: $(READY)  ## Test the package, the builder, the text and the notebooks
 	$(PY) -m pytest --quiet $(PARALLEL) --junitxml=build/reports/package.xml $(call fact,$(FRAMEWORK),tests)
-	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval --nbval --nbval-sanitize-with tests/nbval.cfg --dist loadscope chapters/$(FRAMEWORK)
+	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval $(TWO_NOTEBOOKS) --nbval --nbval-sanitize-with tests/nbval.cfg chapters/$(FRAMEWORK)
 
 test-matrix: $(READY)  ## Test the package on every Python here, with the oldest and the newest NumPy
 	$(PY) tests/matrix.py $(OPTIONS)
