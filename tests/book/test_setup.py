@@ -74,10 +74,22 @@ def test_two_at_once_make_one_environment(copy):
     outputs = [process.communicate(timeout=100)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     assert environments_made(copy) == 1
-    if shutil.which("flock"):
-        assert sum("waits for another make" in output for output in outputs) == 1
     make(copy, "setup")
     assert environments_made(copy) == 1
+
+
+@pytest.mark.skipif(not shutil.which("flock"), reason="there is no flock")
+def test_who_waits_for_another_make_says_so(copy):
+    import fcntl
+
+    with open(copy / "Makefile") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        process = start(copy, "setup")
+        said = next(line for line in process.stdout if "make: " in line)
+        assert said == "make: waits for another make that sets up\n"
+        assert not (copy / "calls").exists()
+    assert "make: waits" not in process.communicate(timeout=100)[0]
+    assert process.returncode == 0 and environments_made(copy) == 1
 
 
 @pytest.mark.parametrize("wreck", ["partial", "no environment", "its Python is gone"])
