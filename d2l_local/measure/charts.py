@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's, which color-blind readers can tell apart
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-# Of series that lie on each other, the later ones leave something of the earlier ones to be seen
-LINES, MARKERS, SIZES = ("-", "--", ":", "-."), "os^D", (9, 7, 5, 4)
+# Line, marker and its size: of series that lie on each other, the earlier ones are still seen
+SERIES = tuple(zip(COLORS, ("-", "--", ":", "-."), "os^D", (9, 7, 5, 4)))
 
 
 def plot_prediction(
@@ -47,17 +47,16 @@ def plot_prediction(
             raise ValueError(
                 f"{name}: {len(line)} predictions, {len(measured[name])} measurements, {len(x)} x"
             )
-        color = COLORS[number % len(COLORS)]
+        color, dashes, marker, size = SERIES[number % len(SERIES)]
         named = [
             label(text).format(name=name) for text in ("{name}, predicted", "{name}, measured")
         ]
-        ax.loglog(x, line, LINES[number % 4], color=color, label=named[0])
+        ax.loglog(x, line, dashes, color=color, label=named[0])
         known = np.isin(x, (given or {}).get(name, []))
         if known.all():
             raise ValueError(f"{name}: all measurements are given, and none is predicted")
         dots = np.asarray(measured[name], dtype=float)
-        style = {"color": color, "markersize": SIZES[number % 4]}
-        marker = MARKERS[number % 4]
+        style = {"color": color, "markersize": size}
         ax.loglog(x, np.where(known, np.nan, dots), marker, label=named[1], **style)
         if known.any():
             ax.loglog(x, np.where(known, dots, np.nan), marker, fillstyle="none", **style)
