@@ -23,6 +23,7 @@ from pathlib import Path
 
 from book.builder import budget, check
 from book.builder.build import Ran, build_section, run_notebook
+from book.builder.language import first_language, with_languages
 from book.builder.notebook import write
 from book.builder.readme import readmes
 from book.builder.text import BuildError, Chapter, Section, restamp
@@ -95,8 +96,11 @@ def command_format(chapter: Chapter, args: argparse.Namespace) -> int:
 
 
 def format_code(text: str, sources: list[str], root: Path) -> str:
-    """Return the text with its code laid out by ruff, which knows how to treat notebooks' cells."""
-    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    """Return the text with its code laid out by ruff, which knows how to treat notebooks' cells.
+
+    A comment counts with its first language's part: a notebook has one of them.
+    """
+    notebook = new_notebook(cells=[new_code_cell(first_language(source)) for source in sources])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "text.ipynb")
         nbformat.write(notebook, path)
@@ -112,7 +116,8 @@ def format_code(text: str, sources: list[str], root: Path) -> str:
         subprocess.run([*command, path], check=True)
         formatted = [cell.source for cell in nbformat.read(path, 4).cells]
     position = 0
-    for old, new in zip(sources, formatted):
+    for old, laid_out in zip(sources, formatted):
+        new = with_languages(laid_out, old)
         position = text.index(old, position)
         text = text[:position] + new + text[position + len(old) :]
         position += len(new)

@@ -67,6 +67,24 @@ def translate(source: str, index: int | None = None) -> str:
     return "\n".join(lines)
 
 
+def first_language(source: str) -> str:
+    """Keep of each comment that has one the part of the first language."""
+    texts = [parts[:1] if parts[0] else parts for *_, parts in comments(source)]
+    return _with_comments(source, texts)
+
+
+def with_languages(source: str, whole: str) -> str:
+    """Give the comments of `first_language(whole)`, laid out anew, all their parts again."""
+    return _with_comments(source, [parts for *_, parts in comments(whole)])
+
+
+def _with_comments(source: str, texts: list[list[str]]) -> str:
+    lines = source.split("\n")
+    for (row, column, mark, _), parts in zip(comments(source), texts):
+        lines[row] = lines[row][:column] + mark + " | ".join(parts)
+    return "\n".join(lines)
+
+
 # ---- Strings -------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ def _what_they_are(used: list[torch.device]) -> str:
     parts = [f"{count}× {name}" for name, count in counts.items()]
     if not gpus:
         parts.append(
-            translated("fewer than {n} GPUs" if num_gpus() else "no GPU here", n=len(used))
+            translated("GPUs here: {n}, too few" if num_gpus() else "no GPU here", n=num_gpus())
         )
         if torch.backends.mps.is_available():
             parts[-1] = translated("Apple's GPU is not used")

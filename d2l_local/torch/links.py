@@ -39,7 +39,9 @@ class Links(links.Links):
         return x.detach().cpu().numpy()
 
     def _carry(self, x, i, j):
-        return _Carry.apply(x, self, i, j)
+        # A leaf's gradient should come from its own device: PyTorch warns of one that comes from
+        # the stream of another. A view is a node on the device of x.
+        return _Carry.apply(x.view_as(x), self, i, j)
 
     def _copied(self, x, j):
         self.sent.append(x.nbytes)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from book.builder import check, execute, prose
-from book.builder.cli import main
+from book.builder.cli import format_code, main
 from book.builder.language import translate
 from book.builder.notebook import code_cells, code_key, dump, read_notebook, write
 from book.builder.text import Chapter, digest
@@ -110,6 +110,29 @@ def built(tmp_path_factory):
 
 def files(chapter):
     return {p: p.read_bytes() for p in (chapter.root / "chapters").rglob("*") if p.is_file()}
+
+
+# ---- The layout of code --------------------------------------------------------------------------
+
+
+def test_format_measures_a_comment_in_one_language(tmp_path, capsys):
+    call_it = "f" + "(first, second)" * 2
+    comment = "# " + "A word. " * 6 + "| " + "甲乙丙丁。" * 12
+    chapter = make(tmp_path, good=cells(f"{call_it}  {comment}", "# | 甲", "x = ( 1)  # One | 一"))
+    assert call(chapter, "format") == 0
+    text = (tmp_path / "chapters/text/good.md").read_text("utf-8")
+    assert f"\n{call_it}  {comment}\n" in text
+    assert "\n# | 甲\n" in text and "\nx = 1  # One | 一\n" in text
+    assert call(chapter, "format") == 0
+    assert capsys.readouterr().out == "good.md formatted\n"
+
+
+def test_the_texts_are_laid_out():
+    for section in Chapter(ROOT).sections():
+        text = section.path.read_text("utf-8")
+        assert format_code(text, [block.source for block in section.code()], ROOT) == text, (
+            f"{section.path.name}: make lint lays it out"
+        )
 
 
 # ---- Texts to notebooks --------------------------------------------------------------------------

@@ -129,7 +129,7 @@ def test_banner_says_what_is_lost_without_a_gpu(capsys):
 def test_banner_says_that_one_gpu_is_too_few(monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     d2l.banner([torch.device("cpu")] * 2)
-    assert "cpu, cpu (fewer than 2 GPUs; PyTorch has one CPU" in capsys.readouterr().out
+    assert "cpu, cpu (GPUs here: 1, too few; PyTorch has one CPU" in capsys.readouterr().out
 
 
 def test_banner_counts_a_gpu_once(monkeypatch, capsys):
