@@ -338,7 +338,8 @@ class Machine:
         for file in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / file, checkout)
         git = ["git", "-C", checkout, "-c", "user.name=d2l", "-c", "user.email=d2l@localhost"]
-        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"]):
+        release = ["tag", CHAPTER.source.rpartition("@")[2]]  # Which the first cell installs
+        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "All"], release):
             subprocess.run([*git, *command], check=True)
         self.environment = {
             **{name: value for name, value in os.environ.items() if name not in NOTHING_SET},
