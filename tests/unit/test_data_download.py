@@ -181,7 +181,7 @@ def quick(monkeypatch):
         monkeypatch.setattr(download, name, seconds)
 
 
-def fetch(seconds=2.0):
+def fetch(seconds=30.0):
     def check(content):
         if content != PACKED[NAME]:
             raise ValueError
@@ -217,7 +217,7 @@ def test_bad_mirror_gives_its_reason_in_time(mirrors, quick, case):
     answer, reason = BAD[case]
     (mirror,) = mirrors(lambda name: answer)
     with pytest.raises(download.UnavailableError, match=f"{NAME}: ({reason})"):
-        fetch()
+        fetch(2)
     assert set(mirror.names) == {NAME}
 
 
