@@ -29,8 +29,8 @@ def operators(device: torch.device, b: int = 64) -> dict[str, Operator]:
         if kind == "sum":
             return lambda: torch.add(x, *others, out=y)
         if kind == "norm":
-            ones = [torch.ones(output[1], device=device) for _ in range(4)]
-            return lambda: F.batch_norm(x, *ones, training=True)
+            mean, var, gamma, beta = (torch.ones(output[1], device=device) for _ in range(4))
+            return lambda: F.batch_norm(x, mean, var, gamma, beta, training=True)
         assert weight is not None
         w = torch.rand(weight, device=device)
         if kind == "dense":

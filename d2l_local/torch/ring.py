@@ -85,10 +85,10 @@ def _ring(
             with torch.cuda.stream(side[i]):
                 target[j].copy_(chunks[i][j], non_blocking=True)
         for i in range(k):
-            j, target = (i - step) % k, (i + 1) % k
-            main[target].wait_stream(side[i])
+            j, receiver = (i - step) % k, (i + 1) % k
+            main[receiver].wait_stream(side[i])
             if reduces:
-                chunks[target][j].add_(arrived[target][j])
+                chunks[receiver][j].add_(arrived[receiver][j])
 
 
 @contextlib.contextmanager
