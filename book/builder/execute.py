@@ -83,6 +83,8 @@ def kernel(client: NotebookClient, env: dict[str, str], folder: Path) -> Iterato
     launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
     manager.kernel_spec.argv = [sys.executable, *launch]
     manager.connection_file = str(Path(env["IPYTHONDIR"], "connection.json"))  # Goes with it
+    if os.name == "posix":  # Files beside it: no port that another program might take first
+        manager.transport = "ipc"
     with processes.Guarded() as guarded, contextlib.ExitStack() as stack:
         stack.callback(lambda: manager.has_kernel and run_sync(manager.shutdown_kernel)(now=True))
         try:
