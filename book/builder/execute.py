@@ -82,8 +82,9 @@ def kernel(client: NotebookClient, env: dict[str, str], folder: Path) -> Iterato
     # This Python, whatever kernel the user has registered under the same name.
     launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=ERROR"]
     manager.kernel_spec.argv = [sys.executable, *launch]
-    manager.connection_file = str(Path(env["IPYTHONDIR"], "connection.json"))  # Goes with it
-    if os.name == "posix":  # Files beside it: no port that another program might take first
+    manager.connection_file = file = str(Path(env["IPYTHONDIR"], "connection.json"))  # Goes with it
+    # Through files beside it: no port that another kernel might take first; if the names are short.
+    if os.name == "posix" and len(os.fsencode(file)) < 90:
         manager.transport = "ipc"
     with processes.Guarded() as guarded, contextlib.ExitStack() as stack:
         stack.callback(lambda: manager.has_kernel and run_sync(manager.shutdown_kernel)(now=True))
