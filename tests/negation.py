@@ -65,10 +65,12 @@ def _run(sources: list[str], answer: Connection) -> None:
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         exec(compile(source, file, "exec"), names)
 
-    *before, cell = range(len(sources))
+    *imported, planted, cell = range(len(sources))
     try:
-        for number in before:
+        for number in imported:
             run(number)
+        names["d2l"].num_cores = lambda: 2  # Cells excuse themselves where there is only one
+        run(planted)
         try:
             run(cell)
             found = "not noticed"

@@ -126,7 +126,7 @@ NEGATIONS = (
     ),
     Negation(
         "pytorch",
-        "look-pytorch_2",
+        "look-pytorch_3",
         "back_end, d2l.plot_timelines = 'worker', id\n"
         "turns = {'Python': [('a', 0, 1)], 'worker': [('b', 1, 2)]}\n"
         "run = lambda wait_each: d2l.Timeline(turns)",
