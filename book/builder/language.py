@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -123,15 +124,17 @@ def read_strings(source: str) -> dict[str, str]:
     return strings
 
 
-def literals(source: str) -> list[Literal]:
+@functools.cache  # Each language asks
+def literals(source: str) -> tuple[Literal, ...]:
     """Return the strings of a cell in order, but for bytes and what stands within f-strings."""
     for code in (source, MAGIC.sub(r"\1pass", source)):
         try:
             tree = ast.parse(code)
         except SyntaxError:
             continue
-        return [found for node in _strings(tree) if (found := _literal(code, node, source))]
-    return []
+        found = (_literal(code, node, source) for node in _strings(tree))
+        return tuple(filter(None, found))
+    return ()
 
 
 def _strings(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:

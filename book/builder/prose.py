@@ -6,6 +6,7 @@ tells them.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -39,6 +40,7 @@ class Prose:
         return Counter(number.replace(",", "") for number in found)
 
 
+@functools.cache  # A check reads each block for its words, its links and its terms
 def read(source: str) -> Prose:
     prose, level = Prose(), None
     for token in PARSER.parse(source):

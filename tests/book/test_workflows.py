@@ -20,14 +20,15 @@ TEST, CHECK = (
 )
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
-def test_workflows_follow_githubs_schema(workflow):
+def follow_schema(name, files):
     pytest.importorskip("check_jsonschema")
-    schema = "--builtin-schema=vendor.github-workflows"
-    done = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", schema, workflow], capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "check_jsonschema", f"--builtin-schema=vendor.{name}"]
+    done = subprocess.run([*command, *files], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workflows_follow_githubs_schema():
+    follow_schema("github-workflows", WORKFLOWS)
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
@@ -131,12 +132,7 @@ def test_only_a_tested_package_is_published_and_only_once_a_maintainer_wants_it(
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.name)
-def test_forms_of_issues_follow_githubs_schema(form):
-    pytest.importorskip("check_jsonschema")
-    name = "github-issue-config" if form.stem == "config" else "github-issue-forms"
-    schema = f"--builtin-schema=vendor.{name}"
-    done = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", schema, form], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize("config", [False, True])
+def test_forms_of_issues_follow_githubs_schema(config):
+    forms = [form for form in FORMS if (form.stem == "config") == config]
+    follow_schema("github-issue-config" if config else "github-issue-forms", forms)
