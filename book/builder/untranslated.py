@@ -21,7 +21,7 @@ LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "tit
 LABELS |= {"ylabel", "legend", "annotate"}
 KEYWORDS = {"label", "labels", "legend", "title", "xlabel", "ylabel"}
 WORD = re.compile(r"(?<![\w.`'\"/])[A-Za-z][a-z]+(?![\w.(/='\"])")
-ERROR = re.compile(r"^\w*Error: .*$", re.MULTILINE)  # What a library raises is in English
+ERROR = re.compile(r"^\w*Error\b.*$", re.MULTILINE)  # What a library raises is in English
 SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}(?![\w(/=])")
 
 

@@ -13,9 +13,9 @@ FULL = (
     "at_once = {{'input': [('a', 0, 2)], lane: [('b', 0, 2)]}}\n"
 )
 SECONDS = (
-    "from types import SimpleNamespace as Time\n"
+    "from d2l_local.measure.timing import Measurement\n"
     "d2l.compare = lambda jobs, *_: {{{{\n"
-    "    name: Time(minimum=t, samples=[t] * 41) for name, t in zip(jobs, {seconds})\n"
+    "    name: Measurement((t,) * 41) for name, t in zip(jobs, {seconds})\n"
     "}}}}\n"
 )
 PATIENTS = (
