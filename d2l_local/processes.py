@@ -39,10 +39,10 @@ if sys.platform == "win32":
 else:
     KILL, _APART = signal.SIGKILL, {"start_new_session": True}
 
-# Runs `guard`, wherever the notebook has gone, and whatever modules lie there.
+# Runs `guard`, isolated from the modules that lie where the notebook or PYTHONPATH is.
 _GUARD = f"""
 import sys
-sys.path[:] = [*filter(None, sys.path), {str(Path(__file__).parents[1])!r}]
+sys.path.append({str(Path(__file__).parents[1])!r})
 from d2l_local import processes
 processes.guard()
 """
@@ -64,7 +64,7 @@ class Guarded:
 
     def __enter__(self) -> Guarded:
         self._guard = subprocess.Popen(
-            [sys.executable, "-c", _GUARD],
+            [sys.executable, "-I", "-c", _GUARD],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

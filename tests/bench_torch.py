@@ -560,8 +560,8 @@ def memory() -> list[Row]:
 
     ways = {n: partial(step, n) for n in (1, 4)}
     keep, again = (d2l.Allocations.of(way).peak for way in ways.values())
-    times = d2l.compare(ways, 7)
-    return memory_rows(predicted, 1 - again / keep, times[4].minimum / times[1].minimum - 1)
+    times = d2l.device_times(ways, 7)
+    return memory_rows(predicted, 1 - again / keep, times[4] / times[1] - 1)
 
 
 def ladder() -> list[Row]:

@@ -275,7 +275,9 @@ def test_nothing_outlives_the_caller(tmp_path, end):
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_module_beside_the_notebook_disarms_no_guard(tmp_path):
+@pytest.mark.parametrize("search", ["", "."])
+def test_a_module_beside_the_notebook_disarms_no_guard(tmp_path, monkeypatch, search):
+    monkeypatch.setenv("PYTHONPATH", f"{search}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     (tmp_path / "tempfile.py").write_text("raise SystemExit('not the one that was meant')")
     folder = f"import os; os.chdir({str(tmp_path)!r})\n"
     outer = caller(folder + RUNS_ENDLESS, ENDLESS, tmp_path / "pids")

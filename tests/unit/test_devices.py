@@ -38,7 +38,7 @@ K80 = d.GPU(0, "Tesla K80", (3, 7))
 def machine(monkeypatch):
     """Return a function that makes up the GPUs, whether MXNet's build is for them, and the cores.
 
-    At first: the CPU build, no GPU and 8 cores.
+    At first: the CPU build, no GPU and 8 cores, of x86-64: for ARM there is no build for GPUs.
     """
 
     def make(*gpus, gpu_build=True, cores=8):
@@ -46,6 +46,7 @@ def machine(monkeypatch):
         monkeypatch.setattr(d, "gpu_build", lambda: gpu_build)
         monkeypatch.setattr(d, "num_cores", lambda: cores)
 
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     report = engine.Report()
     for name in ("MXNet", "threads", "BLAS kernel", "scratch copies"):
         report.add(name, 1, "made up")
@@ -152,8 +153,7 @@ def test_two_cpu_devices_that_would_deadlock_are_refused(machine, monkeypatch):
         ((12, 0), False),
     ],
 )
-def test_gpus_that_the_wheel_runs_on(capability, supported, machine, monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+def test_gpus_that_the_wheel_runs_on(capability, supported, machine):
     gpu = d.GPU(0, "Made up", capability)
     assert gpu.supported is supported
     machine(gpu)
