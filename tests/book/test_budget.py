@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from book.builder import budget, check
 from book.builder.cli import main
-from book.builder.text import BuildError, Chapter
+from book.builder.text import BuildError
 
 import pytest
-from small_chapter import END, ROOT, bilingual, make
+from small_chapter import END, bilingual, make
+from this_chapter import CHAPTER
 
 WORDS, HAN = 100, 150
 BODY = """
@@ -126,5 +127,5 @@ def test_check_prints_the_table_and_refuses_excess(tmp_path, capsys):
 
 
 def test_sizes_of_the_chapter():
-    rows = budget.table(Chapter(ROOT).sections())
+    rows = budget.table(CHAPTER.sections())
     assert {len(row) for row in rows} == {len(rows[0])} and len(rows) > 20

@@ -12,16 +12,14 @@ from book.builder import check, execute, prose
 from book.builder.cli import format_code, main
 from book.builder.language import translate
 from book.builder.notebook import code_cells, code_key, dump, read_notebook, write
-from book.builder.text import Chapter, digest
+from book.builder.text import digest
 from d2l_local import processes
 
 import nbformat
 import pytest
 from helpers import assert_end, until
 from small_chapter import make
-
-ROOT = Path(__file__).resolve().parents[2]
-
+from this_chapter import CHAPTER, ROOT
 
 GOOD = """\
 ---
@@ -128,7 +126,7 @@ def test_format_measures_a_comment_in_one_language(tmp_path, capsys):
 
 
 def test_the_texts_are_laid_out():
-    for section in Chapter(ROOT).sections():
+    for section in CHAPTER.sections():
         text = section.path.read_text("utf-8")
         assert format_code(text, [block.source for block in section.code()], ROOT) == text, (
             f"{section.path.name}: make lint lays it out"
@@ -496,7 +494,7 @@ def test_this_chapter(capsys):
 
 
 def test_glossary_does_not_forbid_what_it_asks_for():
-    glossary = Chapter(ROOT).glossary
+    glossary = CHAPTER.glossary
     for lang in glossary["languages"]:
         right = [form for term in glossary["terms"] for form in check.forms(term, lang)]
         wrong = [w for term in glossary["terms"] for w in term.get("not", {}).get(lang, [])]

@@ -25,9 +25,7 @@ import pytest
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from settings import NOTHING_SET
-
-ROOT = Path(__file__).resolve().parents[2]
-
+from this_chapter import CHAPTER, ROOT
 
 T4 = GPU(0, "Tesla T4", (7, 5))
 SECOND_T4 = GPU(1, "Tesla T4", (7, 5))
@@ -35,7 +33,6 @@ A100 = GPU(0, "NVIDIA A100-SXM4-40GB", (8, 0))
 L4 = GPU(0, "NVIDIA L4", (8, 9))
 H100 = GPU(0, "NVIDIA H100 80GB HBM3", (9, 0))
 K80 = GPU(0, "Tesla K80", (3, 7))
-CHAPTER = Chapter(ROOT)
 
 
 def notebooks(framework):
@@ -389,10 +386,10 @@ def machine(request, tmp_path_factory):
 
 # PyTorch's first: they add no MXNet.
 NOTEBOOKS = [
-    (framework, name)
+    (framework, section.name)
     for framework in sorted(CHAPTER.frameworks, reverse=True)
-    for name, notebook in notebooks(framework).items()
-    if code_cells(notebook)
+    for section in CHAPTER.sections()
+    if framework in section.frameworks and list(section.code())
 ]
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from book.builder import check, proof, units
 from book.builder.cli import main
 from book.builder.notebook import read_notebook
-from book.builder.text import BuildError, Chapter, Section
+from book.builder.text import BuildError, Section
 
 import nbformat
 import pytest
 from small_chapter import ROOT, bilingual, make
+from this_chapter import CHAPTER
 
 
 def write(root: Path, body: str) -> Section:
@@ -61,10 +62,9 @@ def test_cells_say_where_they_come_from(tmp_path):
 
 
 def test_committed_cells_say_where_they_come_from():
-    chapter = Chapter(ROOT)
-    for section in chapter.sections():
+    for section in CHAPTER.sections():
         for framework in section.frameworks:
-            path = chapter.notebook(framework, section.langs[0], section.name)
+            path = CHAPTER.notebook(framework, section.langs[0], section.name)
             for cell in read_notebook(path).cells:
                 told = cell.metadata["d2l_local"]
                 assert told["id"] == cell.id and framework in told["frameworks"], cell.id

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from book.builder.dependencies import names_of
 from book.builder.notebook import code_cells, gpus_needed
-from book.builder.text import Chapter
 
 import pytest
+from this_chapter import CHAPTER
 
-CHAPTER = Chapter(Path(__file__).resolve().parents[2])
 SECTIONS = [
     pytest.param(section, framework, id=f"{framework}-{section.name}")
-    for section in CHAPTER.sections(None)
+    for section in CHAPTER.sections()
     for framework in section.frameworks
 ]
 

@@ -6,10 +6,11 @@ import re
 
 from book.builder import check
 from book.builder.prose import read
-from book.builder.text import BuildError, Chapter
+from book.builder.text import BuildError
 
 import pytest
 from small_chapter import BEGIN, ROOT, make
+from this_chapter import CHAPTER
 
 ENTRY = (
     '\n+++ {{"lang": "{lang}", "id": "{key}", "kind": "reference"}}\n'
@@ -80,7 +81,7 @@ def cited() -> set[str]:
     """The keys that the prose of any section cites, in any language."""
     return {
         found[1]
-        for section in Chapter(ROOT).sections()
+        for section in CHAPTER.sections()
         for block in section.blocks
         if block.lang
         for link in read(block.source).links
@@ -89,7 +90,7 @@ def cited() -> set[str]:
 
 
 def entries() -> dict[str, str]:
-    [section] = Chapter(ROOT).sections(["references"])
+    [section] = CHAPTER.sections(["references"])
     return {b.id: b.source for b in section.blocks if b.kind == "reference"}
 
 
