@@ -96,9 +96,9 @@ NEGATIONS = (
     Negation(
         "mxnet",
         "law_1",
-        "back_end = 'cpu/0'\n"
-        "turns = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
-        "timelines = dict.fromkeys(('wait each time', 'wait once'), d2l.Timeline(turns))",
+        "back_end, turns, together = 'cpu/0', 0, 0\n"
+        "lanes = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
+        "timelines = dict.fromkeys(('wait each time', 'wait once'), d2l.Timeline(lanes))",
         "the whole is the sum of the parts",
     ),
     Negation(
