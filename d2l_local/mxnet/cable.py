@@ -44,7 +44,8 @@ class Cable(KVStoreBase):
 
     def pushpull(self, key, value, out=None, priority=0):
         """Queue an exchange: each array of ``out`` gets the sum of ``value``, one a device."""
-        mx.nd.Custom(*value, out=out or value, op_type=LANE, number=self._number, k=len(value))
+        value, out = ([x.as_nd_ndarray() for x in arrays] for arrays in (value, out or value))
+        mx.nd.Custom(*value, out=out, op_type=LANE, number=self._number, k=len(value))
 
     @staticmethod
     def is_capable(capability: str) -> bool:

@@ -110,7 +110,7 @@ def evaluate_accuracy(
         net, data_iter = data_iter, net
     if device is None:
         return _accuracy(net, data_iter, None, lambda X, y, _: ([X], [y]))
-    return _accuracy(net, data_iter, [device] if isinstance(device, mx.Context) else device)
+    return _accuracy(net, data_iter, device if isinstance(device, (list, tuple)) else [device])
 
 
 def evaluate_accuracy_gpu(

@@ -30,7 +30,11 @@ from mxnet.gluon import nn
 ROOT = Path(__file__).resolve().parents[2]
 
 
-NOTEBOOKS = sorted((ROOT / "chapters/mxnet/en").glob("*.ipynb"))
+NOTEBOOKS = sorted(
+    path
+    for path in (ROOT / "chapters/mxnet/en").glob("*.ipynb")
+    if path.stem != "references"  # It has no code
+)
 NOTEBOOK_SECONDS = 1800
 DEVICES = [mx.cpu(0), mx.cpu(1)]
 
