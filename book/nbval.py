@@ -1,7 +1,8 @@
 """How pytest treats the notebooks' cells (nbval).
 
-Those that need GPUs are skipped without them. Those that measure have a second try: another program
-that took the cores for a moment is no mistake of the notebook's. Each retry is reported.
+Those that need GPUs are skipped without them. Those that measure have a second try, for which what
+they judge is measured again: another program that took the cores for a moment is no mistake of the
+notebook's. Each retry is reported.
 
 Of a notebook in several languages the first is tested whole. Of the others only those cells are
 executed that do something else, or print other words that are compared, and those that these
@@ -89,6 +90,15 @@ def claim_failed(item: pytest.Item) -> bool:
     return is_ignored(cell) and outputs[-1].get("ename") == "AssertionError"
 
 
+def measured_for(item: pytest.Item) -> list[pytest.Item]:
+    """The earlier cells that a cell uses and that measure, or depend on what is measured."""
+    cells = [other for other in item.session.items if other.parent is item.parent]
+    needed = dependencies([other.cell.source for other in cells])
+    used = needed[cells.index(item)]
+    measured = {i for i in used if is_ignored(cells[i].cell)}
+    return [cells[i] for i in sorted(used) if i in measured or needed[i] & measured]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     try:
@@ -97,4 +107,5 @@ def pytest_runtest_call(item):
         if not claim_failed(item):
             raise
     warnings.warn(f"{item.nodeid}: what it asserts failed once and is tried again", stacklevel=1)
-    return item.runtest()
+    for cell in (*measured_for(item), item):
+        cell.runtest()

@@ -217,6 +217,23 @@ def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcom
     assert ("failed once and is tried again" in said) == ("warning" in outcome)
 
 
+@pytest.mark.parametrize("tag", ["nbval-ignore-output", "made"])
+def test_a_second_try_measures_again_what_a_cell_judges(tmp_path, tag):
+    """And makes again what was made of it; what measures nothing is not repeated."""
+    sources = {
+        "count = made = 0": "made",
+        "measure = lambda: count": "made",
+        "count += 1\nx = measure()": tag,
+        "made += 1\ny = x": "made",
+        "assert y == made == 2": "nbval-ignore-output",
+    }
+    cells = [code_cell(source, "", tag) for source, tag in sources.items()]
+    for cell in cells:
+        cell.outputs = []
+    said = in_this_house(tmp_path, cells)
+    assert ("5 passed, 1 warning" if tag == "nbval-ignore-output" else "1 failed, 4 passed") in said
+
+
 def test_of_a_translation_only_what_differs_is_executed(tmp_path):
     """And what that depends on: an undefined name would fail. Words count where compared."""
     words = {"en": "seven", "zh": "\u4e03"}

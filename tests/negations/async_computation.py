@@ -93,13 +93,19 @@ NEGATIONS = (
         "runs = {late: ([[0, 0], [1, late * 3e6]], late) for late in (0, 1, 30)}",
         "waiting changes what is computed",
     ),
-    Negation(
-        "mxnet",
-        "law_1",
-        "back_end, turns, together = 'cpu/0', 0, 0\n"
-        "lanes = {'Python': [('a', 0, 1)], 'cpu/0': [('b', 1, 2)]}\n"
-        "timelines = dict.fromkeys(('wait each time', 'wait once'), d2l.Timeline(lanes))",
-        "the whole is the sum of the parts",
+    *(
+        Negation(
+            "mxnet pytorch",
+            "law_1",
+            "back_end = 'device'\n"
+            f"recorded = d2l.Timeline({{'Python': [('a', 0, {end})], 'device': [('b', 1, 2)]}})\n"
+            "timelines = dict.fromkeys(('wait each time', 'wait once'), recorded)",
+            why,
+        )
+        for end, why in (
+            (1, "with one wait, too, the whole is the sum of the parts"),
+            (2, "with a wait in each round, too, the whole is the longer part"),
+        )
     ),
     Negation(
         "pytorch",
@@ -153,13 +159,5 @@ NEGATIONS = (
         "memory-guess_1",
         "train = None\nd2l.in_new_process = lambda *_, **__: ([[0, 4e7]], 0.5)",
         "without a wait memory grows no more than with one",
-    ),
-    Negation(
-        "pytorch",
-        "law_1",
-        "back_end = 'worker'\n"
-        "turns = {'Python': [('a', 0, 1)], 'worker': [('b', 1, 2)]}\n"
-        "timelines = dict.fromkeys(('wait each time', 'wait once'), d2l.Timeline(turns))",
-        "the whole is the sum of the parts",
     ),
 )
