@@ -6,7 +6,7 @@ Call ``apply`` before ``import mxnet``. Other libraries must not notice, so noth
 **One finder on** ``sys.meta_path``, for as long as the process lives, because MXNet imports some of
 its modules late. It answers for ``mxnet`` and its submodules only and finds them where Python would
 have found them; each then runs with an ``import`` statement of its own. That statement differs in
-two cases:
+three cases:
 
 * ``import numpy`` gives MXNet a view: a module that has everything that ``numpy`` has, and adds
   what MXNet asks for and the installed NumPy lacks (``LEGACY_NAMES``, and one more below).
@@ -14,6 +14,8 @@ two cases:
   stays instead of names that come and go.
 * ``from distutils.version import ...`` gives a stand-in on Python 3.12 and newer, where the
   standard library has no ``distutils``.
+* ``import scipy.stats`` gives a stand-in, which imports it when something of it is asked for. It
+  took a quarter of the time of importing MXNet, which needs it to quantize and to test itself only.
 
 **Inside MXNet's own modules**, at the end of ``import mxnet``, where a NumPy name is not the matter
 (``PATCHES``; each runs only if the installed NumPy calls for it):
@@ -37,6 +39,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import inspect
 import re
 import sys
@@ -207,6 +210,23 @@ def _lacks_distutils() -> bool:
     return sys.version_info >= (3, 12)
 
 
+# --- What they see when they import scipy.stats --------------------------------------------------
+
+
+class _Later:
+    """A module that is imported when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+_SCIPY = SimpleNamespace(stats=_Later("scipy.stats"))
+_STATISTICS = (("scipy", ("stats",)), ("scipy.stats", None))  # `from scipy import`, `import ... as`
+
+
 # --- How they come to see it ----------------------------------------------------------------------
 
 
@@ -214,6 +234,8 @@ def _import(name, globals=None, locals=None, fromlist=(), level=0):
     """The ``import`` statement of MXNet's modules."""
     if name == "distutils.version" and _lacks_distutils():
         return _DISTUTILS_VERSION
+    if (name, fromlist) in _STATISTICS:
+        return _SCIPY
     module = builtins.__import__(name, globals, locals, fromlist, level)
     return numpy_view() if module is np else module
 

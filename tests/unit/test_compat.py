@@ -215,6 +215,22 @@ def test_nothing_leaks():
     """)
 
 
+def test_what_takes_long_to_import_waits_until_it_is_asked_for():
+    run("""
+        import sys
+        from d2l_local import mxnet
+        assert "scipy.stats" not in sys.modules
+
+        from mxnet.contrib import quantization
+        from mxnet.test_utils import chi_square_check
+        assert quantization.stats.entropy([0.5, 0.5], [0.5, 0.5]) == 0
+        assert "scipy.stats" in sys.modules
+        half = [(0, 1), (1, 2)]
+        found, *_ = chi_square_check(lambda n: [0.5, 1.5] * (n // 2), half, [0.5, 0.5], 100)
+        assert found == 1
+    """)
+
+
 def test_the_finder_answers_for_mxnet_only():
     for name in ("numpy", "mxnetlike", "mxnet_tools", "gluonnlp", "distutils"):
         assert compat._Finder.find_spec(name) is None

@@ -251,3 +251,15 @@ def test_a_clock_that_counts_coarsely_is_recognized(step, coarse):
     """Whatever the system says of it: Windows counts 1/64 s and says 0.1 µs."""
     asked = itertools.count()
     assert timing._is_coarse(lambda: next(asked) // 5 * step) == coarse
+
+
+@pytest.mark.parametrize("jump", range(4))
+def test_a_thread_that_just_stops_makes_no_fine_clock_coarse(jump):
+    """Linux adds the milliseconds for which it has run when it stops."""
+    asked = itertools.count()
+
+    def clock():
+        reads = next(asked)
+        return 1e-6 * reads + (5e-3 if reads > jump else 0)
+
+    assert not timing._is_coarse(clock)
