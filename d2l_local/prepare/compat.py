@@ -17,6 +17,8 @@ three cases:
 * ``import scipy.stats`` gives a stand-in, which imports it when something of it is asked for. It
   took a quarter of the time of importing MXNet, which needs it to quantize and to test itself only.
 
+``d2l.mxnet`` is run in the same way, for one such module more, pandas, another tenth.
+
 **Inside MXNet's own modules**, at the end of ``import mxnet``, where a NumPy name is not the matter
 (``PATCHES``; each runs only if the installed NumPy calls for it):
 
@@ -210,32 +212,37 @@ def _lacks_distutils() -> bool:
     return sys.version_info >= (3, 12)
 
 
-# --- What they see when they import scipy.stats --------------------------------------------------
+# --- What they see when they import what takes long and is hardly used ----------------------------
 
 
-class _Later:
+class _Later(ModuleType):
     """A module that is imported when something of it is asked for."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        return getattr(importlib.import_module(self.__name__), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(importlib.import_module(self.__name__))
 
 
 _SCIPY = SimpleNamespace(stats=_Later("scipy.stats"))
-_STATISTICS = (("scipy", ("stats",)), ("scipy.stats", None))  # `from scipy import`, `import ... as`
+# For each module what is imported from it, and what takes its place.
+_LATER: dict[str, tuple[tuple[str, ...], Any]] = {
+    "scipy": (("stats",), _SCIPY),
+    "scipy.stats": ((), _SCIPY),  # import scipy.stats as
+    "pandas": ((), _Later("pandas")),
+}
 
 
 # --- How they come to see it ----------------------------------------------------------------------
 
 
 def _import(name, globals=None, locals=None, fromlist=(), level=0):
-    """The ``import`` statement of MXNet's modules."""
+    """The ``import`` statement of MXNet's modules and of ``d2l.mxnet``."""
     if name == "distutils.version" and _lacks_distutils():
         return _DISTUTILS_VERSION
-    if (name, fromlist) in _STATISTICS:
-        return _SCIPY
+    if name in _LATER and tuple(fromlist or ()) == _LATER[name][0]:
+        return _LATER[name][1]
     module = builtins.__import__(name, globals, locals, fromlist, level)
     return numpy_view() if module is np else module
 
@@ -246,7 +253,7 @@ _BUILTINS = {**vars(builtins), "__import__": _import}
 
 
 class _Loader(SourceFileLoader):
-    """Runs a module of MXNet with ``_BUILTINS``, and patches MXNet when all of it has run."""
+    """Runs a module with ``_BUILTINS``, and patches MXNet when all of it has run."""
 
     def exec_module(self, module: ModuleType) -> None:
         vars(module)["__builtins__"] = _BUILTINS
@@ -256,13 +263,13 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder:
-    """Finds ``mxnet`` and its submodules where they are, and gives them ``_Loader``."""
+    """Finds ``mxnet``, its submodules and ``d2l.mxnet`` where they are; gives them ``_Loader``."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != "mxnet" and not name.startswith("mxnet."):
+        if name not in ("mxnet", "d2l.mxnet") and not name.startswith("mxnet."):
             return None
         spec = PathFinder.find_spec(name, path, target)
         # Anything but plain source (the Cython parts of a self-built MXNet) is loaded as it is.

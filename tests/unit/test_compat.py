@@ -219,7 +219,9 @@ def test_what_takes_long_to_import_waits_until_it_is_asked_for():
     run("""
         import sys
         from d2l_local import mxnet
-        assert "scipy.stats" not in sys.modules
+        assert not {"scipy.stats", "pandas"} & set(sys.modules)
+        assert mxnet.pd.DataFrame([1, 2]).sum()[0] == 3 and "read_csv" in dir(mxnet.pd)
+        assert mxnet.pd.__name__ in sys.modules
 
         from mxnet.contrib import quantization
         from mxnet.test_utils import chi_square_check
