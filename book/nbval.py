@@ -15,6 +15,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from book.builder.dependencies import dependencies
 from book.builder.notebook import code_cells, code_key, gpus_needed
@@ -36,7 +37,7 @@ def differing(path: Path, first: Path) -> set[str]:
     here = len(installed_gpus())
     runs = [gpus_needed(cell) <= here for cell in cells]
     other = [i for i, cell in enumerate(cells) if runs[i] and tested(cell) != same.get(cell.id)]
-    # What runs a string may need anything. A name that is missed here is not defined, and that shows.
+    # What runs a string may need anything; here, a name that is missed shows, as not defined.
     needed = dependencies([re.sub(r"\b(exec|eval|globals)\b", "print", c.source) for c in cells])
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
@@ -92,7 +93,7 @@ def claim_failed(item: pytest.Item) -> bool:
     return is_ignored(cell) and outputs[-1].get("ename") == "AssertionError"
 
 
-def measured_for(item: pytest.Item) -> list[pytest.Item]:
+def measured_for(item: Any) -> list[Any]:
     """The earlier cells that a cell uses and that measure, or depend on what is measured."""
     cells = [other for other in item.session.items if other.parent is item.parent]
     needed = dependencies([other.cell.source for other in cells])
