@@ -37,8 +37,10 @@ def differing(path: Path, first: Path) -> set[str]:
     here = len(installed_gpus())
     runs = [gpus_needed(cell) <= here for cell in cells]
     other = [i for i, cell in enumerate(cells) if runs[i] and tested(cell) != same.get(cell.id)]
-    # What runs a string may need anything; here, a name that is missed shows, as not defined.
-    needed = dependencies([re.sub(r"\b(exec|eval|globals)\b", "print", c.source) for c in cells])
+    # What runs a string may need anything, and what measures may change what it names. Here neither
+    # is worth an execution: where it was needed, the cell fails, for what it lacks or what it says.
+    sources = [re.sub(r"\b(exec|eval|globals)\b", "print", cell.source) for cell in cells]
+    needed = dependencies(sources, {i for i, cell in enumerate(cells) if is_ignored(cell)})
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
 

@@ -18,7 +18,7 @@ import ast
 import functools
 import hashlib
 import symtable
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from book.builder.notebook import as_python, code_key, scopes
@@ -135,10 +135,15 @@ def _changeable(node: ast.AST) -> set[str]:
     return set().union(*map(_changeable, ast.iter_child_nodes(node)))
 
 
-def dependencies(sources: Sequence[str]) -> list[set[int]]:
-    """Return for each cell the indices of the earlier cells that it depends on."""
+def dependencies(sources: Sequence[str], harmless: Collection[int] = ()) -> list[set[int]]:
+    """Return for each cell the indices of the earlier cells that it depends on.
+
+    The ``harmless`` cells are known to change nothing that they merely name.
+    """
     cells = [names_of(source) for source in sources]
-    touched = [_with_calls(cells, i, cell.now) for i, cell in enumerate(cells)]
+    touched = [
+        set() if i in harmless else _with_calls(cells, i, cell.now) for i, cell in enumerate(cells)
+    ]
     needed = [_with_calls(cells, i, cell.read) for i, cell in enumerate(cells)]
     change = functools.cache(functools.partial(_change, cells, touched))
     return [_depends(cells, needed, change, index) for index in range(len(cells))]

@@ -241,11 +241,11 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
         (folder := tmp_path / "chapters" / language).mkdir(parents=True)
         sources = {
             "setup": (f"import os; os.environ['D2L_LANGUAGE'] = {language!r}", []),
-            "value": ("value = 7  # A comment: " + word, []),
+            "value": ("value = [7]  # A comment: " + word, []),
             "alone": ("other = 8", []),
             "wrong": ("assert other == 9", []),
-            "said": (f"print({word!r}, value)", []),
-            "measured": (f"print({word!r}, other)", ["nbval-ignore-output"]),
+            "measured": (f"print({word!r}, value)", ["nbval-ignore-output"]),
+            "said": (f"print({word!r}, *value)", []),
             "exercise": (f"print({word!r}, other)", ["check"]),
             "silent": (f"assert {word!r} and other", []),
             "skipped": (f"print({word!r}, other)", ["gpus-99"]),
@@ -270,5 +270,5 @@ def test_of_a_translation_only_what_differs_is_executed(tmp_path):
     ran = re.findall(r"chapters/(\w+)/(\w+)\W+ipynb::Cell (\d) (PASSED|FAILED)", shown)
     whole = [("en", "section", str(i), "FAILED" if i == 3 else "PASSED") for i in range(8)]
     whole += [("en", "unchanged", str(i), "PASSED") for i in range(3)]
-    assert ran == [*whole, *(("zh", "section", i, "PASSED") for i in "014")], shown
+    assert ran == [*whole, *(("zh", "section", i, "PASSED") for i in "015")], shown
     assert "9 deselected" in shown
