@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 
 from d2l_local import torch as d2l
@@ -39,8 +40,33 @@ def operators_on(device: torch.device) -> dict[str, float]:
     n = 1024 if device.type == "cpu" else 8192
     x, y, number = *torch.rand(2, n, n, device=device), torch.ones(1, device=device)
     return roofline.ratios(
-        d2l, device, n, lambda: torch.mm(x, x, out=y), lambda: torch.neg(number, out=number)
+        d2l,
+        device,
+        n,
+        lambda: torch.mm(x, x, out=y),
+        lambda: torch.neg(number, out=number),
+        {} if device.type == "cpu" else other_convolutions(device),
     )
+
+
+def other_convolutions(device: torch.device) -> dict[str, Callable[[], object]]:
+    """Two convolutions for which cuDNN's usual program is far from the bound, by another one."""
+    last = torch.channels_last
+    x = torch.rand(1024, 20, 13, 13, device=device).to(memory_format=last)
+    w = torch.rand(50, 20, 5, 5, device=device).to(memory_format=last)
+    images = torch.rand(1024, 512, 4, 4, device=device)
+    weights = torch.rand(512, 512, 3, 3, device=device)
+
+    def as_product() -> torch.Tensor:
+        windows = F.pad(images, (1, 1, 1, 1)).unfold(2, 3, 1).unfold(3, 3, 1)
+        rows = windows.permute(0, 2, 3, 1, 4, 5).reshape(len(images) * 16, -1)
+        return (rows @ weights.view(512, -1).T).view(-1, 4, 4, 512).permute(0, 3, 1, 2)
+
+    assert torch.allclose(as_product(), torch.conv2d(images, weights, padding=1), rtol=1e-3)
+    return {
+        "LeNet Conv 5x5, 20-50": lambda: torch.conv2d(x, w),
+        "ResNet Conv 512, 4x4": as_product,
+    }
 
 
 def hardware() -> list[Row]:

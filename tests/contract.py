@@ -124,7 +124,8 @@ def operations(d2l) -> None:
     found = d2l.operation_times(lambda: calls.append(1), 2, 3)
     assert isinstance(found, operation.OperationTimes)
     assert 0 < found.t_q < 1 and found.t_c == 0 <= found.t_w < 1
-    assert len(calls) == 3 * (1 + 2 + 1 + 2 + 2)  # Two measurements, both warmed up; a recording
+    # In each round two measurements, both warmed up and made three times; a recording
+    assert len(calls) == 3 * (2 * (1 + 3 * 2) + 2)
     with pytest.raises(ValueError, match="rounds must be a positive integer, not 0"):
         d2l.operation_times(lambda: None, 1, 0)
     assert d2l.waits(calls.append, lambda: 7) in (True, False) and calls[-2:] == [7, 7]

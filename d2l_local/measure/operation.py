@@ -40,8 +40,9 @@ def operation_times(
 
     In each, ``t_q`` comes from ``n`` calls in a row, with the clock read before anyone waits;
     ``t_c`` is the typical duration in a recording of ``n`` calls; and ``t_w`` is what remains of
-    ``n`` calls with a wait for each. Of the rounds, the fastest counts, for other programs only add
-    time; where they are many, short rounds find a gap between them.
+    ``n`` calls with a wait for each. Both rows of calls are made three times, since a recording
+    leaves the caches cold. The fastest counts, for other programs only add time; where they are
+    many, short rounds find a gap between them.
 
     ``n`` should be smaller than the device's queue (about 1,000 on NVIDIA's GPUs), or ``t_q`` holds
     waiting for room. Raises ValueError unless ``n`` and ``rounds`` are positive integers,
@@ -57,8 +58,8 @@ def operation_times(
     issuing: list[float] = []
     waiting, computing = [], []
     for _ in range(rounds):
-        issuing += measure(op, 1, n, synchronize=synchronize).issued
-        waiting.append(measure(alone, 1, n, synchronize=synchronize).median)
+        issuing += measure(op, 3, n, synchronize=synchronize).issued
+        waiting.append(measure(alone, 3, n, synchronize=synchronize).minimum)
         with recorder() as recorded:
             for _ in range(n):
                 op()
