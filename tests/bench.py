@@ -241,10 +241,10 @@ def asynchronous() -> dict:
         notebook("async-computation", "model_1", beginnings=("model_1",), variables=names)
         rows += names["rows"]
     N, passes = names["N"], np.reshape(rows, (-1, len(names["sizes"]), 5))
-    t_q, t_c, in_turns, _, once = passes.min(axis=0).T
-    _, _, typical, each, _ = np.median(passes, axis=0).T
+    t_q, t_c, in_turns, each, once = passes.min(axis=0).T
+    _, _, typical, typical_each, _ = np.median(passes, axis=0).T
     predicted = N * typical, (N - 1) * np.maximum(t_q, t_c) + in_turns
-    errors = np.divide(predicted, (each, once)) - 1
+    errors = np.divide(predicted, (typical_each, once)) - 1
     return {"gain": float(max(each / once)), "error": float(np.max(abs(errors)))}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +16,7 @@ def ratios(
     n: int,
     product: Callable[[], object],
     one: Callable[[], object],
-    others: Mapping[str, Callable[[], object]] | None = None,
+    others: Mapping[str, Callable[[], object]] = MappingProxyType({}),
 ) -> dict[str, float]:
     """Measured over predicted seconds of the section's eight operators on a device, by name.
 
@@ -31,9 +32,10 @@ def ratios(
     t_q = d2l.device_times({"": one}, 9, number=100)[""]
     eight = dict(list(d2l.operators(device, b).items())[:8])
     jobs = {name: operator.run for name, operator in eight.items()}
-    others = {f"{name}, otherwise": run for name, run in (others or {}).items()}
+    same = {f"{name}, otherwise": name for name in others}
+    jobs |= {name: others[known] for name, known in same.items()}
     number = 50 if on_gpu else 5
-    measured = d2l.device_times({**jobs, **others, "product": product}, 15, number=number)
+    measured = d2l.device_times({**jobs, "product": product}, 15, number=number)
     P = 2 * n**3 / measured["product"]
 
     def predicted(operator) -> float:
@@ -43,12 +45,11 @@ def ratios(
         moved = 4 * sum(map(math.prod, shapes))
         return t_q + max(F / P, moved / np.interp(moved, sizes, W))
 
-    found = {name: measured[name] / predicted(eight[name]) for name in eight}
-    return found | {name: measured[name] / predicted(eight[name[:-11]]) for name in others}
+    return {name: measured[name] / predicted(eight[same.get(name, name)]) for name in jobs}
 
 
 def rows(where: str, found: dict[str, float]) -> list:
-    """The two rows of one device."""
+    """The rows of one device."""
     from bench import Row
 
     eight = dict(list(found.items())[:8])
