@@ -97,8 +97,11 @@ def _nvidia() -> dict:
 def _data() -> dict:
     from d2l_local import data
 
-    if folder := os.environ.get("D2L_DATA"):
-        return {"available": data.from_folder(folder).origin}
+    asked = os.environ.get("D2L_DATA")
+    if not asked:
+        return {"available": f"{data.of_the_package().origin}, which comes with d2l_local"}
+    if asked != "full":
+        return {"available": data.from_folder(asked).origin}
     folders = data.stored_in()
     return {"available": f"Fashion-MNIST in {' and '.join(folders)}" if folders else None}
 
@@ -285,7 +288,4 @@ def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
 def _data_row(data: dict) -> str:
     if "error" in data:
         return f"cannot be read: {data['error']}"
-    return data["available"] or (
-        "not here yet: Fashion-MNIST is fetched at first use (31 MB); without a network, "
-        "scikit-learn's digits stand in"
-    )
+    return data["available"] or "not here yet: Fashion-MNIST is fetched at first use (31 MB)"

@@ -18,6 +18,8 @@ from d2l_local.machine.facts import num_gpus
 import nbformat
 from nbformat import NotebookNode
 
+STALE = "The output above is of an older version of this cell: {machine}, {date}."
+
 
 @dataclass
 class Built:
@@ -58,6 +60,7 @@ def build_section(
     for lang, source in sources.items():
         notebook = section.notebook(framework, lang)
         share(renewed[source], notebook)
+        provenance.put_notes(notebook, section.chapter.word(lang, "stale", STALE))
         notebook.metadata["d2l_local"].update({"proved": proved} if proved else {})
         path = section.chapter.notebook(framework, lang, section.name)
         built.changed |= write(path, dump(notebook))
@@ -70,14 +73,18 @@ def renew(
     """Return a notebook with all its outputs, executing it if any of them is to be new."""
     notebook = section.notebook(framework, lang)
     committed = read_notebook(section.chapter.notebook(framework, lang, section.name))
-    if committed is not None:
-        provenance.keep(notebook, committed)
+    splits = provenance.keep(notebook, committed) if committed is not None else []
+    if splits and not kernel:
+        names = ", ".join(split.old.id for split in splits)
+        raise BuildError(f"only an execution tells which outputs its parts have: {names}")
     ready = renewable(notebook, force)
     if ready and kernel:
         # As deep as the notebooks, so that links to files hold, but free to be written to.
         folder = section.chapter.root / "build" / framework / lang
         ready = with_others(notebook, ready)
-        renew_cells(notebook, ready, folder, section.chapter.root)
+        made = renew_cells(notebook, ready, folder, section.chapter.root)
+        for split in () if force else splits:
+            deal(split, notebook, made)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
         built.warnings.append(f"without outputs until they are executed: {names}")
@@ -93,19 +100,29 @@ def renew(
 def renewable(notebook: NotebookNode, force: bool = False) -> list[NotebookNode]:
     """Return the cells whose outputs do not hold, and for which this machine has the GPUs.
 
-    With ``force``, no output holds. A cell without any output is executed on every machine.
+    With ``force``, no output holds, of which only a cell tagged for GPUs makes an exception. A
+    cell without any output is executed on every machine.
     """
     codes, here = provenance.hashes(notebook), num_gpus(provenance.facts())
-    return [
-        cell
-        for cell in code_cells(notebook)
-        if (
-            force
-            or provenance.code_of(cell) != codes[cell.id]
-            or provenance.without_gpus(notebook, cell)
-        )
-        and (gpus_needed(cell) <= here or not provenance.run_of(notebook, cell))
-    ]
+
+    def is_to_be_new(cell: NotebookNode) -> bool:
+        if not provenance.run_of(notebook, cell):
+            return True
+        if force:
+            return gpus_needed(cell) <= here
+        holds = provenance.code_of(cell) == codes[cell.id]
+        holds = holds and not provenance.without_gpus(notebook, cell)
+        return not holds and not provenance.out_of_reach(notebook, cell)
+
+    return [cell for cell in code_cells(notebook) if is_to_be_new(cell)]
+
+
+def deal(split: provenance.Split, notebook: NotebookNode, made: dict[str, NotebookNode]) -> None:
+    """Give the parts of a cell the outputs that were its own."""
+    try:
+        split.deal(notebook, [made[part.id].outputs for part in split.parts])
+    except ValueError as error:
+        raise BuildError(str(error)) from None
 
 
 def with_others(notebook: NotebookNode, ready: list[NotebookNode]) -> list[NotebookNode]:
@@ -125,8 +142,11 @@ def with_others(notebook: NotebookNode, ready: list[NotebookNode]) -> list[Noteb
 
 def renew_cells(
     notebook: NotebookNode, cells: list[NotebookNode], folder: Path, root: Path
-) -> None:
-    """Execute a notebook as a whole, and take the new outputs of some cells."""
+) -> dict[str, NotebookNode]:
+    """Execute a notebook as a whole, and take the new outputs of some cells.
+
+    Returns all cells as they were executed, by id.
+    """
     fresh = provenance.as_made(notebook)
     folder.mkdir(parents=True, exist_ok=True)
     execute(fresh, folder, root)
@@ -136,6 +156,7 @@ def renew_cells(
         raise BuildError("\n".join(problems))
     for cell in cells:
         provenance.take(notebook, cell, made[cell.id], run, codes[cell.id])
+    return made
 
 
 def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[str, str]:

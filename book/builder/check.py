@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from book.builder import budget, proof, units, untranslated
+from book.builder import length, proof, provenance, units, untranslated
 from book.builder.dependencies import names_of
 from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
-from book.builder.provenance import as_made, code_of, hashes, run_of, without_gpus
+from book.builder.provenance import as_made, code_of, hashes, run_of
 from book.builder.text import Block, Chapter, Section
 from d2l_local.language import NO_FONT, beginnings, counted
 
@@ -118,9 +118,6 @@ def in_prose(section: Section, proses: dict[str, dict[str, Prose]]) -> Iterator[
 def in_code(section: Section) -> Iterator[tuple[Block, str]]:
     """What is wrong with the code, each with its block."""
     for block in section.code():
-        lines = budget.lines(block.source)
-        if lines > budget.CELL_LINES:
-            yield block, f"{lines} lines; at most {budget.CELL_LINES}"
         for lang in section.langs:
             # Several spaces in a string align columns.
             strings = [re.sub(" {2,}", "\n", s) for s in block.strings.get(lang, {}).values()]
@@ -245,16 +242,11 @@ def outputs(cell: NotebookNode) -> list[str]:
 
 
 def stale(committed: NotebookNode) -> list[str]:
-    """Cells whose output only GPUs can make, and none made it of the code as it is now."""
-    problems, codes = [], hashes(committed)
-    for cell in filter(gpus_needed, code_cells(committed)):
-        why = without_gpus(committed, cell)
-        if not why and code_of(cell) != codes[cell.id]:
-            why = "what made its output has changed"
-        if why:
-            gpus = counted(gpus_needed(cell), "GPU")
-            problems.append(f"cell {cell.id}: stale, needs {gpus} ({why})")
-    return problems
+    """Cells whose output this machine cannot make anew, though it is not of the code as it is."""
+    return [
+        f"cell {name}: stale, needs {counted(needed, 'GPU')} ({why})"
+        for name, (needed, why) in provenance.stale(committed).items()
+    ]
 
 
 def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None) -> list[str]:
@@ -267,11 +259,12 @@ def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None)
         names = [i for i in {**ours, **theirs} if ours.get(i) != theirs.get(i)]
         problems.append(f"differs from its text in {', '.join(map(str, names)) or 'metadata'}")
     problems += needs_what_gpus_left(code_cells(committed))
+    out_of_date = provenance.stale(committed)
     for cell in committed.cells:
         if cell.cell_type == "code":
             if not cell.execution_count or not run_of(committed, cell):
                 problems.append(f"cell {cell.id}: was not executed")
-            elif not gpus_needed(cell) and code_of(cell) != codes.get(cell.id):
+            elif cell.id not in out_of_date and code_of(cell) != codes.get(cell.id):
                 problems.append(f"cell {cell.id}: what made its output has changed: build it")
             problems += outputs(cell)
             problems += [f"cell {cell.id}: {what}" for what in units.outputs(cell)]
@@ -296,9 +289,9 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
             expected = {lang: section.notebook(framework, lang) for lang in section.langs}
             if len({tuple(program(made, strings=False)) for made in expected.values()}) > 1:
                 problems.append(f"{section.path.name}: the languages' code differs")
-            for lang, what in budget.problems(section, framework):
-                where = chapter.notebook(framework, lang, section.name).relative_to(chapter.root)
-                problems.append(f"{where}: {what}")
+            problems += [
+                f"{framework}/{section.name}: {p}" for p in length.problems(section, framework)
+            ]
             original = read_notebook(chapter.notebook(framework, section.langs[0], section.name))
             for lang, made in expected.items():
                 path = chapter.notebook(framework, lang, section.name)

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from book.builder import budget, check
+from book.builder import check, length
 from book.builder.build import Ran, build_section, run_notebook
 from book.builder.language import first_language, with_languages
 from book.builder.notebook import write
@@ -33,6 +34,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 
 def command_build(chapter: Chapter, args: argparse.Namespace) -> int:
+    os.environ.pop("D2L_DATA", None)  # What is committed comes from the images that all have
     failed = 0
     for section in chapter.sections(args.section):
         for problem in check.twins(section) + check.draft(section):
@@ -71,9 +73,16 @@ def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
         problems += check.orphans(chapter)
     if args.release:
         problems, unready = problems + unready, []
-    for warning in unready:
+    sections = chapter.sections(args.section)
+    lengths = [
+        f"{framework}/{section.name}: {warning}"
+        for section in sections
+        for framework in section.frameworks
+        for warning in length.warnings(section, framework)
+    ]
+    for warning in unready + lengths:
         print(f"warning: {warning}")
-    print_table(budget.table(chapter.sections(args.section)))
+    print_table(length.table(sections))
     print("\n".join(problems) or "text, languages and notebooks agree")
     return 1 if problems else 0
 

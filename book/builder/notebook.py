@@ -11,9 +11,12 @@ import tempfile
 from pathlib import Path
 
 from book.builder.language import without_strings
+from d2l_local.data import sample
 
 import nbformat
 from nbformat import NotebookNode
+
+LOADS_IMAGES = re.compile(r"\b(?:load_data_fashion_mnist|FashionMNIST|train_lenet_dist)\b")
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -32,13 +35,15 @@ def program(notebook: NotebookNode, strings: bool = True) -> list[str]:
 def code_key(source: str, strings: bool = True) -> str:
     """Return what decides whether two cells do the same: the syntax tree, without comments.
 
-    It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields.
+    It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields. With other
+    images, a cell that loads them is another program.
     """
+    images = sample.digest() if LOADS_IMAGES.search(source) else ""
     try:
         tree = ast.parse(as_python(source))
-        return _shown(tree if strings else without_strings(tree))
+        return _shown(tree if strings else without_strings(tree)) + images
     except SyntaxError:
-        return source
+        return source + images
 
 
 def _shown(node: object) -> str:

@@ -4,7 +4,6 @@ A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. It
 
 - `frameworks: [mxnet]`: which notebooks it makes;
 - `names: [...]`: which names its prose may mention although no cell contains them;
-- `budget: {words: 1800, cells: 20}`: how long its notebooks may be (`book.builder.budget`);
 - `exercises: false`, if it closes without a summary and exercises;
 - `draft: true`, to leave out languages that lack a block, which only a release forbids.
 
@@ -48,7 +47,6 @@ from functools import cached_property
 from pathlib import Path
 
 from book.builder import units
-from book.builder.budget import KEYS
 from book.builder.language import comments, literals, pick, put_strings, read_strings, translate
 from book.builder.notebook import write
 from d2l_local import frameworks
@@ -126,7 +124,6 @@ class Section:
     spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
     draft: bool = False
     exercises: bool = True  # Whether it closes with a summary and exercises
-    budget: dict[str, int] = field(default_factory=dict)  # Of `budget.KEYS`, if it has one
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
     @property
@@ -308,6 +305,10 @@ class Chapter:
         """Return what the first cell installs from: the release, not what came after it."""
         return self.repository + self.tag
 
+    def word(self, lang: str, key: str, usual: str) -> str:
+        """Return what the builder itself writes in a language, by default what is usual."""
+        return self.languages.get(lang, {}).get(key, usual)
+
     def index(self, lang: str) -> int:
         """Return the place of a language in the table of languages."""
         return [*self.languages, lang].index(lang)
@@ -356,7 +357,6 @@ class Chapter:
         section = Section(path, blocks, langs, named, names, self, spoken=spoken)
         section.draft = yes_or_no(parsed.metadata, "draft", False, where)
         section.exercises = yes_or_no(parsed.metadata, "exercises", True, where)
-        section.budget = budget_of(parsed.metadata, where)
         if section.draft:
             leave_out_untranslated(section)
         return section
@@ -379,18 +379,6 @@ def yes_or_no(front_matter: NotebookNode, key: str, usual: bool, where: Path) ->
     if not isinstance(found, bool):
         raise BuildError(f"{where}: the front matter may say `{key}: true` or `{key}: false`")
     return found
-
-
-def budget_of(front_matter: NotebookNode, where: Path) -> dict[str, int]:
-    """Return the budget that the front matter sets; none if it sets none."""
-    found = front_matter.get("budget", {})
-    good = isinstance(found, dict) and all(type(value) is int for value in found.values())
-    if not good or (found and set(found) != set(KEYS)):
-        raise BuildError(
-            f"{where}: the front matter has `budget: {found}`, which must be like "
-            "`budget: {words: 1800, cells: 20}`"
-        )
-    return dict(found)
 
 
 def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:

@@ -32,8 +32,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from book.builder.budget import ASIDE_WORDS, in_words
-
 from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 
@@ -204,9 +202,6 @@ def _in_asides(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
             title = block.source.partition("\n")[0]
             if not re.fullmatch(r"[^$*_\[#]+", title):
                 yield block, f"an aside begins with its title, a line of plain text: {title}"
-        count = sum(in_words(block.source) for block in asides)
-        if count > ASIDE_WORDS:
-            yield asides[0], f"{count:.0f} words of asides in {framework}; at most {ASIDE_WORDS}"
 
 
 def _in_references(section: Section) -> Iterator[tuple[Block, str]]:

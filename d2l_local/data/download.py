@@ -29,8 +29,8 @@ _Checked = TypeVar("_Checked")
 _failed: dict[tuple[str, ...], tuple[float, str]] = {}  # Until when, and what was said
 
 
-class UnavailableError(Exception):
-    """Fashion-MNIST cannot be had; the text says why."""
+class UnavailableError(RuntimeError):
+    """All of Fashion-MNIST cannot be had; the text says why."""
 
 
 def mirrors() -> list[str]:

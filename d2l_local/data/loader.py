@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2l_local.arguments import integer, positive_integer
-from d2l_local.data.notice import announce, say
+from d2l_local.data.notice import announce
 from d2l_local.data.resize import bilinear
 from d2l_local.data.sources import Dataset, load_dataset
 
@@ -102,22 +103,20 @@ def load_data_fashion_mnist(
     seed: int = 0,
     convert: Callable[[np.ndarray], Any] | None = None,
 ) -> tuple[ArrayDataLoader, ArrayDataLoader]:
-    """Return iterators over the training and the test images of Fashion-MNIST, or a stand-in.
+    """Return iterators over the training and the test images of Fashion-MNIST, by default a sample.
 
     Prints a line that says which data set is in use, unless it said so last; see `d2l_local.data`
     for the choice.
 
     - ``batch_size``, ``resize``, ``seed``, ``convert``: as in `ArrayDataLoader`.
-    - ``train_size``, ``test_size``: None for all images, or how many of the first ones to use, at
-      most 60,000 and 10,000 of Fashion-MNIST. The digits are 1,500 and 297: where they stand in, a
-      larger number gives them all and a printed note, so that a notebook that runs with
-      Fashion-MNIST also runs without a network.
+    - ``train_size``, ``test_size``: None for all images in use, or how many of the first ones: at
+      most 12,000 and 2,000 of the sample, 60,000 and 10,000 of Fashion-MNIST.
 
     Returns (train_iter, test_iter), two `ArrayDataLoader`; only the first one shuffles.
 
     Raises ``ValueError`` if an argument is out of bounds or a file in ``D2L_DATA`` is malformed,
     ``FileNotFoundError`` if that is no folder or lacks a file, ``PermissionError`` if it may not be
-    read, and ``RuntimeError`` without mirror, cache and scikit-learn.
+    read, and ``RuntimeError`` if ``D2L_DATA=full`` asks for images that cannot be had.
     """
     positive_integer("batch_size", batch_size)  # Before a download, not after it
     _size(resize)
@@ -181,15 +180,8 @@ def _how_many(name: str, asked: int | None, available: int, data: Dataset) -> in
         return available
     if asked <= available:
         return operator.index(asked)
-    if data.stands_in:
-        say(
-            "Note: {name}={asked:,}, but there are only {available:,} digits; using them all",
-            name=name,
-            asked=asked,
-            available=available,
-        )
-        return available
+    more = "" if os.environ.get("D2L_DATA") else "; D2L_DATA=full asks for all 70,000"
     raise ValueError(
         f"{name} must be None or from 1 to {available:,}, the number of images in use "
-        f"({data.origin}), not {asked:,}"
+        f"({data.origin}), not {asked:,}{more}"
     )

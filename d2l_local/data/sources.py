@@ -1,4 +1,4 @@
-"""Where the images come from: folders of this machine, mirrors, or scikit-learn's digits."""
+"""Where the images come from: the package's sample, folders of this machine, or mirrors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from d2l_local.data import download, idx
+from d2l_local.data import download, idx, sample
 from d2l_local.data.notice import say, tilde
-from d2l_local.data.resize import bilinear
 from d2l_local.language import translated
 
 import numpy as np
 
 PACKAGE = "dataset-fashion-mnist"  # Of Debian and Ubuntu
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")  # What it installs
-DIGITS_FOR_TESTING = 297  # Of 1,797: the digits then split 5 to 1, nearly as Fashion-MNIST does
+FULL = "full"  # The value of D2L_DATA that asks for all images
 
 _in_memory: dict[str, idx.File] = {}  # What was fetched and could not be written
 
@@ -30,7 +29,7 @@ class Dataset(NamedTuple):
     """A data set in memory, and where it is from.
 
     Images are uint8 arrays of shape (n, 28, 28), black 0 and white 255; labels are int32 arrays of
-    shape (n,). ``origin`` describes the set in one line. ``stands_in`` is true for the digits.
+    shape (n,). ``origin`` describes the set in one line.
     """
 
     train_images: np.ndarray
@@ -38,18 +37,34 @@ class Dataset(NamedTuple):
     test_images: np.ndarray
     test_labels: np.ndarray
     origin: str
-    stands_in: bool = False
 
 
 def load_dataset() -> Dataset:
-    """Return the `Dataset` that this machine can have; errors as `load_data_fashion_mnist`."""
-    folder = os.environ.get("D2L_DATA")
-    if folder:
-        return from_folder(folder)
+    """Return the `Dataset` that ``D2L_DATA`` asks for; errors as `load_data_fashion_mnist`."""
+    asked = os.environ.get("D2L_DATA")
+    if not asked:
+        return of_the_package()
+    return fashion_mnist() if asked == FULL else from_folder(asked)
+
+
+def largest_dataset() -> Dataset:
+    """Return all of Fashion-MNIST where it can be had, else the sample, and say so.
+
+    It is for programs that name no number of images because they take all. A folder that
+    ``D2L_DATA`` names is used here, too.
+    """
+    if os.environ.get("D2L_DATA"):
+        return load_dataset()
     try:
         return fashion_mnist()
     except download.UnavailableError as reason:
-        return digits(reason)
+        say("Note: a sample in place of the 60,000 images, because {reason}", reason=reason)
+        return of_the_package()
+
+
+def of_the_package() -> Dataset:
+    """Return the sample that comes with the package: 12,000 and 2,000 images of 10 classes."""
+    return Dataset(*sample.load(), translated("a sample of Fashion-MNIST"))
 
 
 def from_folder(folder: str | os.PathLike) -> Dataset:
@@ -64,7 +79,7 @@ def from_folder(folder: str | os.PathLike) -> Dataset:
     """
     folder = Path(os.path.expanduser(folder))
     named = f"D2L_DATA names {str(folder)!r}"
-    cure = "unset D2L_DATA to have Fashion-MNIST downloaded"
+    cure = "unset D2L_DATA to use the sample that comes with d2l_local"
     if not folder.is_dir():
         raise FileNotFoundError(f"{named}, which is not a folder; correct it, or {cure}")
     files, missing = [], []
@@ -99,7 +114,8 @@ def fashion_mnist() -> Dataset:
     """Return Fashion-MNIST as a `Dataset`, from a folder of this machine or else from a mirror.
 
     A bad file in the cache is named and fetched again. Where Gluon's folder cannot be written to,
-    the memory of this process takes its place.
+    the memory of this process takes its place. Raises `download.UnavailableError` if it cannot be
+    had.
     """
     deadline, mirrors = time.monotonic() + download.SECONDS, download.mirrors()
     files = []
@@ -109,7 +125,11 @@ def fashion_mnist() -> Dataset:
             try:
                 file = _fetched(name, mirrors, deadline)
             except download.UnavailableError as reason:
-                raise download.UnavailableError("; ".join([*faults, str(reason)])) from reason
+                why = "; ".join([*faults, str(reason)])
+                raise download.UnavailableError(
+                    f"{why}. Connect to a network, install {PACKAGE} on Debian or Ubuntu, name a "
+                    "folder with the four files in D2L_DATA, or unset it to use the sample"
+                ) from reason
             for fault in faults:
                 say("{fault}; fetched it again", fault=fault)
         files.append(file)
@@ -122,38 +142,6 @@ def stored_in() -> list[str]:
     """Return the folders that Fashion-MNIST is in already, or none if a file must be fetched."""
     files = [_stored(name)[0] for name in idx.FILES]
     return [] if None in files else _folders(filter(None, files))
-
-
-def digits(reason: object) -> Dataset:
-    """Return scikit-learn's 1,797 digits as a `Dataset`: 10 classes, enlarged from 8x8 to 28x28.
-
-    The split is fixed and takes the same share of each class. ``reason`` says, in the line that
-    describes the data set, why it stands in. Raises ``RuntimeError`` without scikit-learn.
-    """
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise RuntimeError(
-            f"Fashion-MNIST cannot be had: {reason}; and scikit-learn, whose digits would stand "
-            f"in for it, cannot be imported ({error}). Connect to a network, install {PACKAGE} on "
-            "Debian or Ubuntu, name a folder with the four files in D2L_DATA, or run "
-            "`pip install scikit-learn`."
-        ) from error
-    images, labels = load_digits(return_X_y=True)
-    images = bilinear(images.reshape(-1, 8, 8) * (255 / 16), 28, 28)  # Gray levels are 0...16
-    images, labels = images.astype(np.uint8), labels.astype(np.int32)
-    # Every sixth of the images sorted by class, so that each class gives its share; both parts
-    # keep the original order, in which the classes alternate, so that the first n are balanced.
-    steps = np.arange(DIGITS_FOR_TESTING) * len(labels) // DIGITS_FOR_TESTING
-    test = np.zeros(len(labels), dtype=bool)
-    test[np.argsort(labels, kind="stable")[steps]] = True
-    origin = translated(
-        "handwritten digits of scikit-learn in place of Fashion-MNIST ({reason}; Debian and Ubuntu "
-        "have it as the package {package})",
-        reason=reason,
-        package=PACKAGE,
-    )
-    return Dataset(images[~test], labels[~test], images[test], labels[test], origin, True)
 
 
 def _folders(files: Iterable[idx.File]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Gluon's Fashion-MNIST, and so `d2l.FashionMNIST`, from where `load_data_fashion_mnist` takes it.
+"""Gluon's Fashion-MNIST, and so `d2l.FashionMNIST`: all of it where it can be had, else the sample.
 
 Gluon fetches the files from one address and accepts no others: it compares checksums of packed
 files, which depend on who packed them. So a cell that makes Gluon's data set would know nothing of
-``D2L_DATA``, of Debian's package, of Keras's copy, of the other mirrors and of the digits.
+``D2L_DATA``, of Debian's package, of Keras's copy, of the other mirrors and of the sample.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import inspect
 import os
 
 from d2l_local.data.loader import introduce
-from d2l_local.data.sources import load_dataset
+from d2l_local.data.sources import largest_dataset
 
 import mxnet as mx
 import numpy as np
@@ -28,7 +28,7 @@ def _get_data(self: FashionMNIST) -> None:
     if self._root != _FOLDER:
         _gluons_own(self)
         return
-    data = load_dataset()
+    data = largest_dataset()
     introduce(data, len(data.train_images), len(data.test_images))
     images, labels = data[:2] if self._train else data[2:4]
     array = mx.np.array if is_np_array() else mx.nd.array

@@ -6,11 +6,14 @@ same bytes, and one that was executed again is not.
 
 from __future__ import annotations
 
+import datetime
+
 from book.builder import build, provenance
 from book.builder.cli import main
-from book.builder.dependencies import dependencies, digests
+from book.builder.dependencies import _digests, dependencies, digests
 from book.builder.notebook import code_cells, code_key, read_notebook
 from book.builder.text import Chapter, restamp
+from d2l_local.data import sample
 
 import pytest
 from small_chapter import bilingual, make
@@ -85,9 +88,17 @@ class Book:
 
     def shown(self, lang="en"):
         return {
-            name: "".join(output.text for output in cell.outputs)
+            name: "".join(output.get("text", "shown") for output in cell.outputs)
             for name, cell in self.cells(lang).items()
         }
+
+    def notes(self, lang="en"):
+        """Return what a reader is told below cells, by the notes' ids."""
+        cells = read_notebook(self.path(lang)).cells
+        notes = {cell.id: cell.source for cell in cells if provenance.is_note(cell)}
+        for cell, note in zip(cells, cells[1:]):
+            assert note.id not in notes or note.id == f"{cell.id}-stale"
+        return notes
 
     def runs(self):
         """Return how many GPUs the run of each cell had, and how many runs there are."""
@@ -116,23 +127,145 @@ def no_kernel(monkeypatch):
     return lambda: monkeypatch.setattr(build, "execute", execute)
 
 
+NEW = "```{code-cell}\nz = 1\n```\n\n"
 STALE = "cell intro_5: stale, needs 2 GPUs"
+OLDER = (
+    "The output above is of an older version of this cell: 2-core x86-64, 24 GiB, {}, "
+    f"{datetime.date.today()}."
+)
+
+
+def test_a_cell_of_a_cpu_renews_itself_and_keeps_what_gpus_made(small):
+    small.machine(gpus=0)
+    small.edit('+++ {"lang": "en", "id": "end"}', f'{NEW}+++ {{"lang": "en", "id": "end"}}')
+    for old, new in (("z = 1", "z = 1"), ("z = 1", "z = 2")):
+        small.edit(old, new)
+        out, changed = small.build()
+        assert changed == set() and "executed, 1 of 7 outputs new" in out and "stale" not in out
+    gpus, runs = small.runs()
+    assert set(gpus.values()) == {2} and runs == 2
+    assert small.call("check", "--release")[0] == 0
+
+
+def test_what_more_gpus_have_shown_is_kept_and_called_stale(small):
+    small.machine(gpus=1)
+    small.edit("y = 2", "y = 3")
+    out, new = small.build()
+    why = "cell intro_3: stale, needs 2 GPUs (what made its output has changed)"
+    assert new == set() and f"warning: chapters/pytorch/en/small.ipynb: {why}\n" in out
+    assert small.notes() == {"intro_3-stale": f"*{OLDER.format('2× NVIDIA H200')}*"}
+    assert "旧版本" in small.notes("zh")["intro_3-stale"]
+    assert small.build()[1] == set() and len(small.notes()) == 1  # It is not told twice
+    code, out = small.call("check")
+    assert code == 0 and f"warning: chapters/pytorch/zh/small.ipynb: {why}\n" in out
+    code, out = small.call("check", "--release")
+    assert code == 1 and f"\nchapters/pytorch/zh/small.ipynb: {why}\n" in out
+    small.machine(gpus=2)  # Where it could be made anew, it must be
+    code, out = small.call("check")
+    assert code == 1 and "cell intro_3: what made its output has changed: build it" in out
+    assert small.build()[1] == PRINT and small.notes() == {}
+
+
+def test_other_images_are_another_program(small, monkeypatch):
+    small.edit("print('x', x,", "print('load_data_fashion_mnist', x,")
+    small.build()
+    assert small.call("check")[0] == 0
+    monkeypatch.setattr(sample, "digest", lambda: "of others")
+    for remembered in (code_key, _digests):
+        remembered.cache_clear()
+    assert small.call("check")[1].count("cell intro_4: what made its output has changed") == 2
+    small.machine(gpus=0)
+    assert "cell intro_4: stale, needs 2 GPUs" in small.build()[0]
+    assert [*small.notes()] == ["intro_4-stale", "intro_5-stale"]  # Which names x after it
+
+
+def test_what_asks_the_reader_is_made_anew_everywhere(small):
+    small.edit("y = 2", "y = 2  # asks")
+    cell = small.cells()["only"]
+    cell.metadata["d2l_local"]["kind"] = "check"
+    notebook = read_notebook(small.path())
+    assert provenance.out_of_reach(notebook, cell) == 0
+    small.machine(gpus=0)
+    assert provenance.out_of_reach(notebook, cell) == 0
+    cell.metadata["d2l_local"]["kind"] = "aside"
+    assert provenance.out_of_reach(notebook, cell) == 2
+
+
+# ---- A cell taken apart --------------------------------------------------------------------------
+
+
+def apart(small, old, *parts):
+    """Take a cell apart, on a machine without GPUs."""
+    small.machine(gpus=0)
+    small.edit(old, "\n```\n\n```{code-cell}\n".join(parts))
+
+
+def outputs(small):
+    cells = code_cells(read_notebook(small.path()))[1:]
+    return ["".join(o.get("text", "shown") for o in cell.outputs) for cell in cells]
+
+
+def test_the_parts_of_a_cell_have_its_outputs_and_hold(small):
+    before = outputs(small)
+    apart(small, CELLS["only"], *CELLS["only"].splitlines())
+    out, _ = small.build()
+    assert outputs(small) == [*before[:2], "", *before[2:]] and "stale" not in out
+    assert small.call("check", "--release")[0] == 0
+    assert small.build()[0].count("outputs kept, nothing to write") == 1
+
+
+def test_nothing_else_changes_when_a_cell_is_taken_apart(small):
+    before = outputs(small)
+    apart(small, CELLS["x"], *CELLS["x"].splitlines())
+    assert "stale" not in small.build()[0]  # And `uses` depends on the first part alone
+    assert outputs(small) == [before[0], "", *before[1:]]
+    assert small.call("check", "--release")[0] == 0
+
+
+def test_the_parts_of_a_stale_cell_are_stale(small):
+    before = outputs(small)
+    small.machine(gpus=0)
+    small.edit("x = [1]", "x = [3]")
+    small.build()
+    small.edit("```{code-cell}\nprint('x'", "```{code-cell}\nw = 1\nprint('x'")
+    assert "executed" not in small.build()[0] and outputs(small) == before
+    apart(small, "w = 1\n", "w = 1", "")
+    assert "stale" in small.build()[0] and outputs(small) == [*before[:3], "", *before[3:]]
+    assert [*small.notes()] == ["intro_2-stale", "intro_5-stale", "intro_6-stale"]
+
+
+def test_pictures_and_lines_go_to_the_parts_that_made_them(small):
+    shows = "from IPython.display import display\ny = 2\ndisplay(1)\n", "display(2)\nprint('line')"
+    small.edit(CELLS["only"], "".join(shows))
+    small.build()
+    before = outputs(small)
+    assert before[2] == "shownshownline\n"
+    apart(small, "".join(shows), *shows)
+    assert "stale" not in small.build()[0]
+    assert outputs(small) == [*before[:2], "shown", "shownline\n", *before[3:]]
+
+
+def test_a_cell_is_not_taken_apart_where_its_lines_cannot_be_told_apart(small):
+    small.edit("y = 2\n", "print('one')\ny = 2\n")
+    small.build()
+    before = small.path().read_bytes()
+    apart(small, "print('one')\ny = 2\n", "print('one')", "y = 2\n")
+    code, out = small.call("build")
+    assert code == 1 and small.path().read_bytes() == before
+    assert "cell intro_3 was taken apart" in out
+    assert "(stdout)" in out and "(intro_3: stdout; intro_4: stdout)" in out
+
+
+def test_a_preview_does_not_lose_the_outputs_of_what_is_taken_apart(small, no_kernel):
+    before = small.path().read_bytes()
+    apart(small, CELLS["only"], *CELLS["only"].splitlines())
+    no_kernel()
+    code, out = small.call("build", "--no-execute")
+    assert code == 1 and "only an execution tells which outputs its parts have: intro_3" in out
+    assert small.path().read_bytes() == before
 
 
 # ---- Transitions ---------------------------------------------------------------------------------
-
-
-def test_a_cell_for_cpus_renews_itself_and_keeps_the_others(small):
-    small.machine(gpus=0)
-    small.edit("y = 2", "y = 3")
-    out, new = small.build()
-    assert new == {"only"} and "executed, 1 of 6 outputs new" in out and "stale" not in out
-    gpus, runs = small.runs()
-    assert gpus == {"gpus": 2, "x": 2, "only": 0, "uses": 2, "cuda": 2} and runs == 2
-    code, out = small.call("check")
-    assert code == 0 and out.endswith("\ntext, languages and notebooks agree\n")
-    assert "warning" not in out
-    assert small.call("check", "--release")[0] == 0
 
 
 def test_a_cell_renews_all_that_this_machine_has_made(small):
@@ -148,7 +281,7 @@ def test_a_cell_for_gpus_is_stale_where_there_are_none(small):
     old = small.shown()["cuda"]
     small.edit("x = [1]", "x = [2]")
     out, new = small.build()
-    assert new == {"x", "uses"} and small.shown()["cuda"] == old
+    assert new == set() and small.shown()["cuda"] == old
     changed = f"{STALE} (what made its output has changed)"
     assert f"warning: chapters/pytorch/en/small.ipynb: {changed}\n" in out
     code, out = small.call("check")
@@ -227,18 +360,17 @@ def test_an_interrupted_or_failed_build_changes_nothing(small):
 
 
 def test_a_preview_needs_no_kernel(small, no_kernel):
-    small.machine(gpus=0)
     small.edit("x = [1]", "x = [2]")
     no_kernel()
     out, new = small.build("--no-execute")
-    assert new == {"x", "uses"} and small.shown()["x"] == small.shown()["uses"] == ""
-    assert "without outputs until they are executed: intro_2, intro_4\n" in out
+    assert new == {"x", "uses", "cuda"} and small.shown()["x"] == small.shown()["uses"] == ""
+    assert "without outputs until they are executed: intro_2, intro_4, intro_5\n" in out
     assert (
         small.cells()["x"].execution_count is None
         and "code" not in small.cells()["x"].metadata.d2l_local
     )
     code, out = small.call("check")
-    assert code == 1 and out.count("was not executed") == 4  # In two languages
+    assert code == 1 and out.count("was not executed") == 6  # In two languages
 
 
 def test_a_preview_of_a_new_section(small, no_kernel):

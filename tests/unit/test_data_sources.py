@@ -1,18 +1,17 @@
-"""Where the images come from: folders in any state, a full disk, the digits; and the notice."""
+"""Where the images come from: the sample, folders in any state, a full disk; and the notice."""
 
 from __future__ import annotations
 
 import errno
 import gzip
 import os
-import re
 import sys
 import tempfile
 import tracemalloc
 from pathlib import Path
 
 from d2l_local import data
-from d2l_local.data import download, idx, sources
+from d2l_local.data import download, idx, sample, sources
 
 import made_up
 import numpy as np
@@ -34,7 +33,7 @@ from made_up import (
 )
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.timeout(60)]
-DIGITS = "Data: handwritten digits of scikit-learn in place of Fashion-MNIST ("
+SAMPLE = "Data: a sample of Fashion-MNIST; 12,000 training and 2,000 test images\n"
 
 
 @pytest.fixture
@@ -58,6 +57,77 @@ def load(capsys):
     if "Data: Fashion-MNIST" in out:
         assert_loaded(iterators)
     return out
+
+
+# The sample
+
+
+@pytest.fixture
+def unset(cache, monkeypatch):
+    """Ask for nothing, where reading any folder and asking any mirror would fail the test."""
+    monkeypatch.delenv("D2L_DATA")
+    for name in ("fashion_mnist", "from_folder"):
+        monkeypatch.setattr(sources, name, None)
+
+
+@pytest.mark.usefixtures("unset")
+def test_the_sample_is_there_at_once(capsys):
+    train_iter, test_iter = data.load_data_fashion_mnist(256)
+    assert capsys.readouterr() == (SAMPLE, "")
+    for iterator, n in ((train_iter, 12_000), (test_iter, 2_000)):
+        assert iterator.images.shape == (n, 28, 28)
+        assert (iterator.images.min(), iterator.images.max()) == (0, 255)
+        assert np.bincount(iterator.labels).tolist() == 10 * [n // 10]
+        assert np.bincount(iterator.labels[:1000]).min() > 70  # The first ones are mixed, too
+
+
+@pytest.mark.usefixtures("unset")
+def test_nobody_can_change_the_sample_for_others():
+    train_iter, _ = data.load_data_fashion_mnist(256)
+    with pytest.raises(ValueError, match="read-only"):
+        train_iter.images[0] = 0
+    X, _ = next(iter(train_iter))
+    X[:] = 0  # What a loader hands out is the reader's own
+
+
+@pytest.mark.usefixtures("unset")
+def test_more_images_than_the_sample_has():
+    with pytest.raises(
+        ValueError,
+        match=r"train_size must be .* 1 to 12,000, .*a sample.*, not 60,000; D2L_DATA=full asks",
+    ):
+        data.load_data_fashion_mnist(256, train_size=60_000)
+
+
+def test_a_damaged_sample_is_named(tmp_path, monkeypatch):
+    short = tmp_path / sample.FILE.name
+    content = sample.FILE.read_bytes()
+    for damaged in (content[:-1000], content[:100], b"", b"version https://git-lfs.github.com"):
+        short.write_bytes(damaged)
+        monkeypatch.setattr(sample, "FILE", short)
+        with pytest.raises(ValueError, match=r"sample\.tar\.xz is damaged .*install d2l_local"):
+            sample.load.__wrapped__()
+
+
+def test_a_program_that_takes_all_gets_the_sample_where_nothing_else_can_be_had(
+    cache, monkeypatch, capsys
+):
+    monkeypatch.delenv("D2L_DATA")
+    assert len(sources.largest_dataset().train_images) == 12_000
+    assert "Note: a sample in place of the 60,000 images, because no mirror " in (
+        capsys.readouterr().out
+    )
+    fill(cache)
+    assert len(sources.largest_dataset().train_images) == NUM_TRAIN
+    monkeypatch.setenv("D2L_DATA", "full")
+    assert len(sources.largest_dataset().train_images) == NUM_TRAIN
+
+
+def test_the_full_set_that_cannot_be_had():
+    with pytest.raises(
+        RuntimeError, match=r"no mirror .*dataset-fashion-mnist.*unset it to use the sample"
+    ):
+        data.load_data_fashion_mnist(256)
 
 
 # Folders of this machine
@@ -104,8 +174,9 @@ def test_folders_in_their_order(tmp_path, monkeypatch, capsys):
         for path in (tmp_path / where).iterdir():
             path.unlink()
         if source == "D2L_DATA":
-            monkeypatch.delenv("D2L_DATA")
-    assert load(capsys).startswith(DIGITS)
+            monkeypatch.setenv("D2L_DATA", "full")
+    monkeypatch.delenv("D2L_DATA")
+    assert load(capsys) == SAMPLE
 
 
 @pytest.mark.skipif(not sources.DEBIAN.is_dir(), reason=f"{sources.PACKAGE} is not installed")
@@ -144,7 +215,10 @@ def test_corrupt_file_that_cannot_be_replaced(cache, capsys):
     """It is not used, no good file goes with it, and the reader learns which one it is."""
     files = {**PACKED, f"{TEST_IMAGES}.gz": PACKED[f"{TEST_IMAGES}.gz"][:-1]}
     fill(cache, files)
-    assert load(capsys).startswith(f"{DIGITS}{TEST_IMAGES} in {cache} is truncated or corrupt; no ")
+    with pytest.raises(
+        RuntimeError, match=f"{TEST_IMAGES} in {cache} is truncated or corrupt; no "
+    ):
+        load(capsys)
     assert files_in(cache) == files
 
 
@@ -165,7 +239,8 @@ def test_another_data_set_from_a_mirror_is_not_taken_for_fashion_mnist(cache, mo
         raise download.UnavailableError("nothing else is there")
 
     monkeypatch.setattr(download, "fetch", fetch)
-    assert load(capsys).startswith(f"{DIGITS}nothing else is there; ")
+    with pytest.raises(RuntimeError, match=r"^nothing else is there\. "):
+        load(capsys)
     assert files_in(cache) == {}
 
 
@@ -231,10 +306,9 @@ def test_unreadable_file_in_a_shared_cache_is_named(monkeypatch, capsys):
         os.chmod(name, 0o755)
         monkeypatch.setattr(sources, "DEBIAN", fill(Path(name)))
         (Path(name) / f"{TRAIN_IMAGES}.gz").chmod(0)
-        data.digits("imported here, because such a user may not be able to")
-        with _User():
-            out = load(capsys)
-    assert f"{DIGITS}{TRAIN_IMAGES} in {name} cannot be read (Permission denied);" in out
+        said = rf"{TRAIN_IMAGES} in {name} cannot be read \(Permission denied\);"
+        with _User(), pytest.raises(RuntimeError, match=said):
+            load(capsys)
 
 
 # What is written, and where
@@ -331,40 +405,6 @@ download.fetch = lambda name, mirrors, largest, check, deadline: check(made_up.P
     assert done.stderr == ""
     assert done.stdout.startswith(WITHOUT_A_FOLDER.format(cache, "File too large"))
     assert files_in(cache) == {n: c for n, c in PACKED.items() if len(c) < 20_000}
-
-
-# The stand-in
-
-
-def test_digits_without_a_network(capsys):
-    train_iter, test_iter = data.load_data_fashion_mnist(256)
-    assert re.fullmatch(
-        re.escape(DIGITS) + r"no mirror .*; Debian and Ubuntu have it as the package "
-        r"dataset-fashion-mnist\); 1,500 training and 297 test images\n",
-        capsys.readouterr().out,
-    )
-    for iterator, n in ((train_iter, 1500), (test_iter, 297)):
-        assert iterator.images.shape == (n, 28, 28)
-        assert (iterator.images.min(), iterator.images.max()) == (0, 255)
-        assert np.bincount(iterator.labels).min() >= n // 11
-        assert np.bincount(iterator.labels[:100]).min() >= 5  # The first ones are balanced, too
-
-
-def test_digits_are_the_same_for_each_seed():
-    for one, other in zip(data.digits("a")[:4], data.digits("b")[:4]):
-        assert np.array_equal(one, other)
-
-
-def test_more_images_than_digits_gives_them_all_and_a_note(capsys):
-    train_iter, test_iter = data.load_data_fashion_mnist(256, train_size=6000, test_size=100)
-    assert (len(train_iter.images), len(test_iter.images)) == (1500, 100)
-    assert "Note: train_size=6,000, but there are only 1,500 digits" in capsys.readouterr().out
-
-
-def test_neither_network_nor_scikit_learn(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(RuntimeError, match=r"no mirror .*dataset-fashion-mnist.*D2L_DATA"):
-        data.load_data_fashion_mnist(256)
 
 
 # D2L_DATA
