@@ -26,4 +26,4 @@ COPY --chown=reader . .
 ARG PIP_INDEX_URL
 RUN make setup
 EXPOSE 8888
-CMD [".venv/bin/python", "-m", "jupyterlab", "--ip=0.0.0.0", "--no-browser", "--notebook-dir=chapters"]
+CMD [".venv/bin/python", "-m", "d2l_local", "lab", "--ip=0.0.0.0", "--no-browser"]
