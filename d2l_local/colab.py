@@ -34,7 +34,7 @@ from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
 OUTDATED = ("d2l", "mxnet", "mxnet-cu112")  # What they ask for is of 2022 and 2023
-NOT_NEEDED = ("jupyter",)  # The notebook runs already
+NOT_NEEDED = ("jupyter", "uv")  # The notebook runs already, and so does the framework
 PIP_SECONDS = 600
 
 

@@ -15,12 +15,13 @@ import tempfile
 from pathlib import Path
 
 from d2l_local import frameworks, processes
-from d2l_local.machine import installed
+from d2l_local.language import say, translated
+from d2l_local.machine import installed, uv
 
 SHIPPED = Path(__file__).with_name("book")
 BOOK = SHIPPED if SHIPPED.is_dir() else installed.ROOT  # In the repository, its own
-FOLDER = "computational-performance"
-PIP_SECONDS = 1800  # MXNet is 50 MB
+FOLDER = installed.FOLDER
+PIP_SECONDS = 1800  # MXNet is 50 MB, PyTorch with CUDA 2.8 GB
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> int:
     except (OSError, RuntimeError, ValueError) as error:
         print(f"Not complete: {error}")
         return 1
-    print(f"Type: {installed.open_notebooks(copied)}")
+    print(f"Type: {installed.open_notebooks(copied, framework)}")
     return 0
 
 
@@ -62,8 +63,8 @@ def get(folder: str | Path, framework: str, language: str) -> Path:
     if os.path.lexists(target):
         raise FileExistsError(
             f"{target} is there already and stays as it is; nothing was copied. To go on in it, "
-            f"type: {installed.open_notebooks(target)}. For fresh notebooks, type the name of a "
-            "new folder after get"
+            f"type: {installed.open_notebooks(target, framework)}. For fresh ones, type the name "
+            "of a new folder after get"
         )
     # On the same disk as the target, whose folder need not be there yet.
     nearest = next(path for path in target.absolute().parents if path.is_dir())
@@ -91,14 +92,45 @@ def complete(framework: str) -> None:
 
     That changes no package that is there. Raises RuntimeError, with what to type, where it fails.
     """
-    lacking = [] if installed.checkout() else installed.lacking(framework)
-    if not lacking:
+    if installed.checkout():
         return
-    command = installed.pip_install(*lacking)
-    print(f"Installing {', '.join(lacking)}, which pip could not on this Python", flush=True)
+    if framework == "pytorch" and not installed.version("torch"):
+        _announce_torch()
+        _install(installed.install_torch(), **uv.settings())
+    if lacking := installed.lacking(framework):
+        print(f"Installing {', '.join(lacking)}, which pip could not on this Python", flush=True)
+        _install(installed.pip_install(*lacking))
+
+
+def _announce_torch() -> None:
+    """Say which of PyTorch's builds comes, and what it takes.
+
+    Raises RuntimeError, with what to type, where that would be CUDA for a machine without a driver.
+    """
+    row, cuda = frameworks.load()["pytorch"], uv.brings_cuda()
+    disk, download = row.build_disk[cuda], row.build_download[cuda]
+    if cuda and not uv.has_driver():
+        raise RuntimeError(
+            f"on the index that you name, PyTorch for Linux comes with CUDA, {download} GB to "
+            "download, and this machine has no NVIDIA driver. The notebooks are there. For CPUs, "
+            "name a page or folder with such a build in PIP_FIND_LINKS; for CUDA, nothing. Type: "
+            f"{installed.install_torch()}"
+        )
+    build = translated("with CUDA") if cuda else translated("for CPUs")
+    say(
+        "Installing PyTorch {build}: {download} GB to download, {disk} GB on disk",
+        build=build,
+        download=download,
+        disk=disk,
+    )
+    sys.stdout.flush()
+
+
+def _install(command: str, **environment: str) -> None:
     try:
         # On Windows a backslash separates folders
         words = shlex.split(command, posix=sys.platform != "win32")
-        processes.run([word.strip('"') for word in words], PIP_SECONDS, "pip install")
+        words = [word.strip('"') for word in words]
+        processes.run(words, PIP_SECONDS, "the installation", **environment)
     except (RuntimeError, OSError) as error:
         raise RuntimeError(f"{error}\nThe notebooks are there. Type: {command}") from None

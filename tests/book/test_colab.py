@@ -249,13 +249,13 @@ def test_for_pytorch_no_mxnet(monkeypatch):
     (alone, wheels), (_, others) = pip.calls
     assert (alone, wheels) == (["--no-deps"], ["d2l==1.0.3"])
     assert "psutil>=5.9" in others
-    assert not {"mxnet", "graphviz", "torch", "jupyter"} & set(others)
+    assert not {"mxnet", "graphviz", "torch", "jupyter", "uv"} & set(others)
 
 
 def test_what_d2l_local_asks_for_is_free_of_markers():
-    """Pip would take `torch; extra == "pytorch"` for nothing to do."""
+    """Pip would take `sympy; extra == "pytorch"` for nothing to do."""
     names = {r.name for r in colab.requirements("d2l-local", "pytorch")}
-    assert {"torch", "d2l", "numpy"} <= names and not {"mxnet", "pytest"} & names
+    assert {"sympy", "d2l", "numpy"} <= names and not {"mxnet", "pytest"} & names
     assert all(";" not in str(r) for r in colab.requirements("d2l-local", "pytorch"))
 
 

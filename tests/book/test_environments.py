@@ -170,7 +170,11 @@ def test_only_the_builds_of_frameworks_are_installed_without_hashes():
         lines = (ROOT / row.unlocked).read_text().splitlines() if row.unlocked else []
         pins = by_name([line for line in lines if not line.startswith("#")])
         assert set(pins) <= set(row.distributions)
-        for name, requirement in pins.items():
-            [pin] = requirement.specifier
-            [asked] = [r for r in map(Requirement, EXTRAS[row.extra]) if r.name == name]
-            assert pin.operator == "==" and pin.version in asked.specifier
+        assert all(pin.operator == "==" for r in pins.values() for [pin] in [r.specifier])
+
+
+def test_get_adds_the_build_of_pytorch_that_set_up_installs():
+    """It is not left to pip, because for Linux it takes gigabytes of CUDA."""
+    lines = (ROOT / frameworks.load()["pytorch"].unlocked).read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [installed.TORCH]
+    assert "torch" not in requirements("pytorch", "dev") and "uv" in requirements("pytorch")

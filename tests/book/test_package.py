@@ -17,7 +17,7 @@ from email import message_from_bytes
 from pathlib import Path
 
 from d2l_local import frameworks, notebooks
-from d2l_local.machine import installed
+from d2l_local.machine import installed, uv
 
 import nbformat
 import pytest
@@ -129,7 +129,7 @@ def test_what_is_there_stays_as_it_is(tmp_path, capsys, monkeypatch):
     assert [path for path in Path().rglob("*") if path.is_file()] == [mine]
     said = capsys.readouterr().out
     assert f"{mine.parent} is there already and stays as it is; nothing was copied" in said
-    assert f"-m jupyterlab {mine.parent}" in said and "new folder" in said
+    assert f"-m d2l_local lab {mine.parent}" in said and "new folder" in said
     # A link that leads nowhere is somebody's, too.
     Path("book/mxnet/zh").symlink_to("nowhere")
     with pytest.raises(FileExistsError):
@@ -163,8 +163,9 @@ class Pip:
         monkeypatch.setattr(installed, "checkout", lambda: False)
         monkeypatch.setattr(notebooks.processes, "run", self)
 
-    def __call__(self, command, seconds, name):
+    def __call__(self, command, seconds, name, **environment):
         self.asked.append([part for part in command if "==" in part or part == "graphviz"])
+        self.command, self.environment = command, environment
         if self.fails:
             raise self.fails
 
@@ -198,6 +199,61 @@ def test_where_pip_fails_the_notebooks_are_there(error, monkeypatch, tmp_path, c
     said = capsys.readouterr().out
     assert "no network\nThe notebooks are there. Type: " in said
     assert said.rstrip().endswith("--no-deps d2l==1.0.3")
+
+
+NOTHING_NAMED = (*uv.SETTINGS, *uv.SETTINGS.values())
+
+
+@pytest.mark.parametrize(
+    ("driver", "said"),
+    [(False, "PyTorch for CPUs: 0.2 GB to download"), (True, "PyTorch with CUDA: 2.8 GB to")],
+)
+def test_get_names_the_build_of_pytorch_for_the_machine_and_installs_it(
+    driver, said, monkeypatch, capsys
+):
+    for name in NOTHING_NAMED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(uv, "has_driver", lambda: driver)
+    pip = Pip(monkeypatch, "d2l")
+    notebooks.complete("pytorch")
+    assert pip.asked == [[installed.TORCH]]
+    assert "--torch-backend=auto" in pip.command  # Which pip has not
+    assert said in capsys.readouterr().out
+
+
+def test_get_takes_pytorch_from_where_the_reader_says(monkeypatch):
+    for name in NOTHING_NAMED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels")
+    pip = Pip(monkeypatch, "d2l")
+    notebooks.complete("pytorch")
+    assert pip.asked == [[installed.TORCH]] and "--torch-backend=auto" not in pip.command
+    assert pip.environment["UV_FIND_LINKS"] == "/wheels"
+
+
+def test_get_fetches_no_cuda_for_a_machine_without_a_driver(monkeypatch, capsys, tmp_path):
+    """Which is what an index in place of PyTorch's own has for Linux."""
+    for name in NOTHING_NAMED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_INDEX_URL", "https://pypi.example")
+    monkeypatch.setattr(uv, "has_driver", lambda: False)
+    pip = Pip(monkeypatch, "d2l")
+    assert notebooks.main([str(tmp_path), "--framework", "pytorch"]) == 1
+    said = capsys.readouterr().out
+    assert not pip.asked and "2.8 GB to download, and this machine has no NVIDIA driver" in said
+    assert "PIP_FIND_LINKS" in said and said.rstrip().endswith(installed.TORCH)
+
+
+@pytest.mark.parametrize(
+    ("there", "framework"), [("filelock sympy uv", "pytorch"), ("uv", "mxnet")]
+)
+def test_who_installed_the_extra_of_a_framework_gets_its_notebooks(there, framework, monkeypatch):
+    """Although PyTorch itself is not there yet, nor MXNet on Python 3.13."""
+    asked = ["numpy>=1.22", "filelock; extra == 'pytorch'", 'sympy>=1.13 ; extra == "pytorch"']
+    asked += ["uv>=0.8; extra == 'pytorch'", "mxnet; python_version < '3.13' and extra == 'mxnet'"]
+    monkeypatch.setattr(installed.importlib.metadata, "requires", lambda name: asked)
+    monkeypatch.setattr(installed, "version", lambda name: "1" if name in there.split() else None)
+    assert installed.framework() == framework
 
 
 def test_in_the_repository_make_installs(monkeypatch):
