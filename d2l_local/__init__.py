@@ -9,8 +9,8 @@ Its floors from the ground up; a module imports from its own room and from the f
 - `face`, `exercise`, `law`, `links`: what all frameworks share of the names that a notebook calls;
 - `trials`: ways to train over such links, held against one device;
 - `mxnet`, `torch`: the faces, which stand in for ``d2l.mxnet`` and ``d2l.torch``;
-- `preflight`, `notebooks`, `colab`, `drafts`: doors for readers in trouble, without the notebooks,
-  on Colab, or with older editions.
+- `install`, `lab`, `preflight`, `notebooks`, `colab`, `drafts`: doors for readers: in a new clone,
+  into JupyterLab, in trouble, without the notebooks, on Colab, or with older editions.
 
 Importing the package itself loads nothing.
 """

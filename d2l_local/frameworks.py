@@ -37,6 +37,11 @@ class Framework:
     memory: str = ""
     unlocked: str = ""
     systems: tuple[str, ...] = ()
+    disk: str = ""
+    download: str = ""
+    minutes: str = ""
+    build_disk: tuple[str, ...] = ()
+    build_download: tuple[str, ...] = ()
 
     @property
     def venv(self) -> str:
@@ -60,7 +65,7 @@ class Framework:
         return importlib.import_module(f"d2l_local.{self.module}")
 
 
-_LISTS = ("distributions", "pythons", "lock", "systems")
+_LISTS = ("distributions", "pythons", "lock", "systems", "build_disk", "build_download")
 
 
 @functools.lru_cache

@@ -20,6 +20,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from d2l_local import processes
+from d2l_local.machine import uv as machine_uv
 
 from settings import NOTHING_SET
 
@@ -59,10 +60,6 @@ class Outcome:
     failures: list[str]
 
 
-def uv_program() -> str:
-    return shutil.which("uv") or str(ROOT / ".uv/bin/uv")
-
-
 def uv(*arguments: object, text: str = "") -> str:
     """What uv prints; with pyenv's Pythons before its shims, which answer for the chosen one."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -71,8 +68,8 @@ def uv(*arguments: object, text: str = "") -> str:
     BUILD.mkdir(parents=True, exist_ok=True)
     settings.write_text(UV_SETTINGS)
     done = subprocess.run(
-        [uv_program(), "--config-file", str(settings), *map(str, arguments)],
-        env={**os.environ, "PATH": os.pathsep.join(path)},
+        [machine_uv.found() or "uv", "--config-file", str(settings), *map(str, arguments)],
+        env={**os.environ, **machine_uv.settings(), "PATH": os.pathsep.join(path)},
         input=text,
         text=True,
         capture_output=True,

@@ -1,24 +1,29 @@
 """What is installed in this Python, and what to type to change it.
 
-The commands suit the way in which this Python was made: by conda, by the repository's Makefile, or
-by the reader. Nothing here installs anything, and no other package is needed.
+The commands suit the way in which this Python was made: by conda, by set-up in a clone, or by the
+reader. Nothing here installs anything, and no other package is needed.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import itertools
+import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from d2l_local import frameworks
-from d2l_local.machine import nvidia
+from d2l_local.machine import nvidia, uv
 
 ROOT = Path(__file__).resolve().parents[2]
-# The environments that the Makefile makes.
+FOLDER = "computational-performance"  # Where `get` puts the notebooks, if no other is named
+# The environments that set-up makes.
 VENVS = {name: ROOT / framework.venv for name, framework in frameworks.load().items()}
 
 # MXNet's two builds, by the names of their extras in pyproject.toml, with what each alone needs.
@@ -29,6 +34,7 @@ BUILDS = {
 
 WHEELS = frameworks.load()["mxnet"].distributions
 D2L = "d2l==1.0.3"
+TORCH = "torch==2.13.0"
 
 
 class LoadError(ImportError):
@@ -49,13 +55,25 @@ def version(distribution: str) -> str | None:
 
 
 def framework() -> str:
-    """The framework that this Python is for: the first that it has.
+    """The framework that this Python is for: the first that it has, or has all extras for.
 
     With none, the table's first of those that run on this system.
     """
     table = frameworks.load()
     has = [name for name, row in table.items() if any(map(version, row.distributions))]
-    return next(iter(has), frameworks.fitting())
+    asked = (name for name, row in table.items() if _has_all_of(row.extra))
+    return next(itertools.chain(has, asked), frameworks.fitting())
+
+
+def _has_all_of(extra: str) -> bool:
+    """Whether there is all that this package asks for with an extra and not without it."""
+    try:
+        asked = importlib.metadata.requires("d2l-local") or []
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    lines = [line for line in asked if f"extra == '{extra}'" in line.replace('"', "'")]
+    # A marker of Python's version keeps MXNet from some, on which nobody can tell by this.
+    return bool(lines) and all(version(re.split(r"[^\w.-]", line)[0]) for line in lines)
 
 
 def lacking(framework: str) -> list[str]:
@@ -93,6 +111,17 @@ def pip_install(*packages: str) -> str:
     return f"{_pip('install')} --no-deps {' '.join(map(_quoted, packages))}"
 
 
+def install_torch() -> str:
+    """What to type to have PyTorch in this Python, in the build that fits the machine.
+
+    uv chooses it, which pip cannot: pip's for Linux comes with gigabytes of CUDA.
+    """
+    path, python = uv.found(), _quoted(sys.executable)
+    start = _from_here(Path(path)) if path else f"{_pip('install')} uv && {python} -m uv"
+    options = " ".join([f"--python {python}", *uv.for_this_machine()])
+    return f"{start} pip install {options} {TORCH}"
+
+
 def set_up(framework: str, build: str = "mxnet") -> str:
     """What to type to come to a Python in which the chapter runs; MXNet in one of `BUILDS`."""
     if not frameworks.load()[framework].runs_here:
@@ -101,32 +130,75 @@ def set_up(framework: str, build: str = "mxnet") -> str:
         if framework == "mxnet":
             return pip_install(D2L, *BUILDS[build], "graphviz")
         # Unlike MXNet, other frameworks ask for what they need.
-        has = frameworks.load()[framework].distributions[0]
-        return f"{_pip('install')} {has} && {pip_install(D2L)}"
+        return f"{install_torch()} && {pip_install(D2L)}"
     if _conda() and framework == "mxnet":
         return _create_environment(build)
     venv = VENVS[framework]
-    if sys.platform != "linux":
-        return _by_uv(framework)
     if _in(venv):  # It is this one, so it must be broken
-        return f"rm -rf {_from_here(venv)} && {_make('setup', framework)}"
-    if (venv / f"ready-{framework}").exists():
-        return f"{_from_here(venv / 'bin' / 'python')} -m d2l_local"
+        return f"{_remove(venv)} && {_make('setup', framework)}"
+    if _ready(framework):
+        return f"{_from_here(uv.python_in(venv))} -m d2l_local"
     return _make("setup", framework)
 
 
 def read(framework: str) -> str:
     """What to type to open the notebooks, or to come to them."""
     if not checkout():
-        return f"{_quoted(sys.executable)} -m d2l_local get"
-    if sys.platform == "linux" and _in(VENVS[framework]):
+        return get_notebooks()
+    if _in(VENVS[framework]):
+        return open_edition(framework)
+    return open_notebooks(ROOT / "chapters" / framework / "en", framework)
+
+
+def open_edition(framework: str) -> str:
+    """What to type to open a framework's notebooks in the environment that set-up has made."""
+    if _has_make():
         return _make("lab", framework)
-    return open_notebooks(ROOT / "chapters" / framework / "en")
+    chosen = "" if framework == frameworks.fitting() else f" --framework {framework}"
+    return f"{_from_here(uv.python_in(VENVS[framework]))} -m d2l_local lab{chosen}"
 
 
-def open_notebooks(folder: Path) -> str:
-    """What to type to open the notebooks of a folder."""
-    return f"{_quoted(sys.executable)} -m jupyterlab {_from_here(folder)}"
+def open_notebooks(folder: Path, framework: str) -> str:
+    """What to type to open the notebooks of a folder, and before that to get what this needs."""
+    lab = f"{_quoted(sys.executable)} -m d2l_local lab {_from_here(folder)}"
+    if has_jupyterlab():
+        return lab
+    if not checkout():
+        return f"{_pip('install')} jupyterlab && {lab}"
+    return open_edition(framework) if _ready(framework) or _has_make() else set_up(framework)
+
+
+def get_notebooks() -> str:
+    """What to type to have notebooks of one's own."""
+    return f"{_quoted(sys.executable)} -m d2l_local get"
+
+
+def has_jupyterlab() -> bool:
+    """Whether this Python can open notebooks."""
+    return importlib.util.find_spec("jupyterlab") is not None
+
+
+def editions(framework: str) -> Path:
+    """The folder that has one for each language, with a framework's notebooks."""
+    return (ROOT / "chapters" if checkout() else Path(FOLDER)) / framework
+
+
+def nearest(folder: Path) -> Path:
+    """A folder, or the one that is there in which it would be made."""
+    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
+
+
+def writable(folder: Path) -> bool:
+    """Whether a folder can be written or, if there is none yet, made.
+
+    By trying: what a system says of permissions leaves out full disks and Windows' lists.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=nearest(folder), buffering=0) as file:
+            file.write(bytes(4096))
+    except OSError:
+        return False
+    return True
 
 
 def checkout() -> bool:
@@ -142,6 +214,11 @@ def _in(venv: Path) -> bool:
     return Path(sys.prefix).resolve() == venv
 
 
+def _ready(framework: str) -> bool:
+    """Whether set-up has made the environment of a framework."""
+    return (VENVS[framework] / f"ready-{framework}").exists()
+
+
 def _create_environment(build: str) -> str:
     file, name = {
         "mxnet": ("environment-cpu.yml", "d2l-local-cpu"),
@@ -155,21 +232,7 @@ def _pip(action: str) -> str:
     if importlib.util.find_spec("pip"):
         return f"{python} -m pip {action}" + (" --yes" if action == "uninstall" else "")
     # Environments without pip are uv's
-    uv = shutil.which("uv") or shutil.which(ROOT / ".uv" / "bin" / "uv") or "uv"
-    return f"{_from_here(Path(uv))} pip {action} --python {python}"
-
-
-def _by_uv(framework: str) -> str:
-    """What the README says for macOS, whose make is of 2006, and for Windows, which has none."""
-    row = frameworks.load()[framework]
-    venv, here = _from_here(VENVS[framework]), _from_here(ROOT)
-    lock = ROOT / "requirements" / f"{framework}.txt"
-    files = [lock, *([ROOT / row.unlocked] if row.unlocked else [])]
-    needed = " ".join(f"--requirement {_from_here(file)}" for file in files)
-    return (
-        f"uv venv --clear --python {row.pythons[1]} {venv}\n"
-        f"uv pip install --python {venv} --torch-backend=auto {needed} --editable {here}"
-    )
+    return f"{_from_here(Path(uv.found() or 'uv'))} pip {action} --python {python}"
 
 
 def _build_container() -> str:
@@ -183,17 +246,36 @@ def _repository() -> str:
     return dict(address.split(", ") for address in addresses)["Repository"]
 
 
+def _has_make() -> bool:
+    """Whether the Makefile is for this system: macOS has a make of 2006, and Windows none."""
+    return sys.platform == "linux" and bool(shutil.which("make"))
+
+
 def _make(target: str, framework: str) -> str:
-    folder = "" if Path.cwd() == ROOT else f"-C {_from_here(ROOT)} "
-    return f"make {folder}{target}" + (
-        "" if framework == frameworks.default() else f" FRAMEWORK={framework}"
+    """What to type in the clone for a target that is a command of ``d2l_local``, too."""
+    here = Path.cwd() == ROOT
+    if _has_make():
+        folder = "" if here else f"-C {_from_here(ROOT)} "
+        return f"make {folder}{target}" + (
+            "" if framework == frameworks.default() else f" FRAMEWORK={framework}"
+        )
+    python = "python" if sys.platform == "win32" else "python3"
+    return ("" if here else f"cd {_from_here(ROOT)}\n") + (
+        f"{python} -m d2l_local {target} --framework {framework}"
     )
+
+
+def _remove(folder: Path) -> str:
+    command = "rmdir /s /q" if sys.platform == "win32" else "rm -rf"
+    return f"{command} {_from_here(folder)}"
 
 
 def _from_here(path: Path) -> str:
     """The path as to be typed: relative if it is below the current folder."""
     here = Path.cwd()
-    return _quoted(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    shown = str(path.relative_to(here) if path.is_relative_to(here) else path)
+    # Else an option to whatever is typed before it
+    return _quoted(os.path.join(".", shown) if shown.startswith("-") else shown)
 
 
 def _quoted(word: str) -> str:

@@ -119,7 +119,7 @@ def test_make_and_the_preflight_check_know_it(grown):
         timeout=60,
     )
     assert ".venv-fake/bin/python -m pytest --quiet" in done.stdout, done.stderr
-    assert "requirements/fake.txt" in done.stdout and "chapters/fake" in done.stdout
+    assert "setup --framework fake" in done.stdout and "chapters/fake" in done.stdout
     assert "Fakeflow" in run(
         grown, "-c", "from d2l_local import preflight as p; print(p.table(p.examine()))"
     )

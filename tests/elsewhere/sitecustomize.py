@@ -5,6 +5,7 @@ has: a ``sys.platform``, no ``/proc``, and no name of Linux's in the modules bel
 """
 
 import builtins
+import contextlib
 import errno
 import importlib.abc
 import importlib.machinery
@@ -52,6 +53,15 @@ class Popen(subprocess.Popen):
         super().__init__(*arguments, start_new_session=bool(creationflags), **options)
 
 
+def locking(file, mode, size):
+    """What msvcrt does of the same name, by the lock that Linux has."""
+    import fcntl
+
+    with contextlib.suppress(BlockingIOError):
+        return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
 def without_proc(function):
     """Wrap a function of a path, for which there is no ``/proc``."""
 
@@ -70,6 +80,8 @@ views = {
     "signal": View(signal, hidden.get("signal", ())),
 }
 if WINDOWS:
+    views["msvcrt"] = types.ModuleType("msvcrt")
+    vars(views["msvcrt"]).update(LK_NBLCK=2, locking=locking)
     views["subprocess"] = View(subprocess, Popen=Popen, CREATE_NO_WINDOW=NO_WINDOW)
 
 

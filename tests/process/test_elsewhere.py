@@ -59,7 +59,7 @@ def test_preflight_says_what_runs_natively(elsewhere):
     assert f"Note: on {system} the PyTorch edition runs natively; MXNet has no" in done.stdout
     assert f"needs {instead}: see" in done.stdout
     last = done.stdout.splitlines()[-1]
-    assert last.startswith("Ready: PyTorch computes on ") and " -m jupyterlab " in last
+    assert last.startswith("Ready: PyTorch computes on ") and " -m d2l_local lab " in last
 
 
 SECTION = """

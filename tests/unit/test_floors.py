@@ -27,7 +27,10 @@ FLOORS = (
     ("d2l_local.face", "d2l_local.exercise", "d2l_local.law", "d2l_local.links"),
     ("d2l_local.trials",),
     ("d2l_local.mxnet", "d2l_local.torch"),
-    ("d2l_local.preflight", "d2l_local.notebooks", "d2l_local.colab", "d2l_local.drafts"),
+    (
+        *("d2l_local.install", "d2l_local.lab", "d2l_local.preflight", "d2l_local.notebooks"),
+        *("d2l_local.colab", "d2l_local.drafts"),
+    ),
     ("d2l_local.__main__",),
 )
 # What makes the book needs neither framework: kernels execute the notebooks, in other processes.
