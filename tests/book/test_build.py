@@ -364,7 +364,6 @@ def problems(chapter):
         ("两个数\n", "两个 x\n", "[code] No space between 汉字 and Latin"),
         ("**参数**（parameter）`x`", "**参数（parameter）**值`x`", "does not become bold"),
         # The rest
-        ("x, y = 1, 2", "x, y = 1, 2\n" * 15, "18 lines; at most 15"),
         ("`sum` and", "{math}`sum` and", "MyST shows as it stands on GitHub: {math}`sum`"),
         ("It is fast.", "```{note}\nfast\n```", "MyST shows as it stands on GitHub: ```{note}"),
         ("It is fast.", "(label)=\nIt is fast.", "MyST shows as it stands on GitHub: (label)="),
