@@ -34,6 +34,7 @@ FLOORS = (
 BOOK = {
     "book.builder": (),
     "book.figures": (),
+    "book.font": (),
     "book.web": (),
     "book.nbval": ("book.builder",),
 }
