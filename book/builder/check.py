@@ -20,7 +20,7 @@ from book.builder.notebook import code_cells, gpus_needed, may_fail, program, re
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of
 from book.builder.text import Block, Chapter, Section
-from d2l_local.language import NO_FONT, beginnings, counted
+from d2l_local.language import counted
 
 from nbformat import NotebookNode
 
@@ -236,8 +236,6 @@ def outputs(cell: NotebookNode) -> list[str]:
             problems.append(f"cell {cell.id}: an output of {len(shown.encode()) >> 10} KB")
         if MISSING_GLYPH.search(shown.replace('\\"', '"')):
             problems.append(f"cell {cell.id}: a character without a glyph shows as a box")
-        if any(told in shown for told in beginnings(NO_FONT)):
-            problems.append(f"cell {cell.id}: executed where no font has the language's characters")
     return problems
 
 

@@ -74,8 +74,10 @@ def test_the_metadata_name_version_license_and_what_pip_can_install(wheel):
     [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
     metadata = message_from_bytes(archive.read(name))
     assert (metadata["Name"], metadata["Version"]) == ("d2l-local", VERSION)
-    assert metadata["License-Expression"] == "MIT"
-    assert name.replace("METADATA", "licenses/LICENSE") in archive.namelist()
+    assert metadata["License-Expression"] == "MIT AND OFL-1.1"
+    licenses = name.replace("METADATA", "licenses/")
+    texts = "LICENSE", "d2l_local/fonts/OFL.txt", "d2l_local/data/fashion-mnist-sample.LICENSE"
+    assert {licenses + text for text in texts} <= {*archive.namelist()}
     # d2l's NumPy has no wheel for Python 3.12, and MXNet's none for 3.13.
     asked = metadata.get_all("Requires-Dist")
     assert "d2l==1.0.3; python_version < '3.12'" in asked

@@ -37,6 +37,7 @@ FLOORS = (
 BOOK = {
     "book.builder": (),
     "book.figures": (),
+    "book.font": (),
     "book.web": (),
     "book.nbval": ("book.builder",),
     "book.fashion_mnist_sample": (),
