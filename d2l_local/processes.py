@@ -10,7 +10,6 @@ as the process itself is there. Only the standard library is needed here, becaus
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import numbers
 import os
@@ -19,12 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
+
+from d2l_local.definitions import check_function, source
 
 LAST_LINES = 15  # Of what a process that failed had to say
 LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
@@ -262,6 +262,7 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
     number. No process is left behind, not even if this one is killed.
     """
     check_seconds(seconds)
+    check_function(fn)
     text = source(fn)
     with temporary_folder() as folder:
         result = Path(folder, "result.json")
@@ -288,18 +289,6 @@ def _keep_result(fn, path):
     except SystemExit as error:
         raise RuntimeError(f"{fn.__name__} called sys.exit({error.code}); let it return") from error
     pathlib.Path(path).write_text(json.dumps(result), encoding="utf-8")
-
-
-def source(fn: Callable) -> str:
-    """The text of a function. Raises TypeError for what is no function, or one without a text."""
-    if not inspect.isfunction(fn) or fn.__name__ == "<lambda>":
-        raise TypeError(f"a function defined with def is needed, not {fn!r}")
-    try:
-        return textwrap.dedent(inspect.getsource(fn))
-    except OSError:
-        raise TypeError(
-            f"the source text of {fn.__name__} is not known; define it in a cell or in a file"
-        ) from None
 
 
 # --- Temporary folders ----------------------------------------------------------------------------
