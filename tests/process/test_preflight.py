@@ -487,8 +487,12 @@ def test_a_python_that_is_too_old():
     assert done.stderr.count("\n") == 1
 
 
-def test_a_python_that_is_too_new_is_named(monkeypatch):
-    facts = {"framework": {"name": "mxnet", "error": "the reason"}, "nvidia": {}, "data": {}}
-    assert "known to run" not in next(preflight._problems(facts))[0]
+def test_a_python_that_is_too_new_is_named(monkeypatch, facts):
+    failed = {"framework": {"name": "mxnet", "error": "the reason"}, "nvidia": {}, "data": {}}
+    known = "MXNet is known to run on Python 3.9 to 3.13, and this is 3.14"
+    assert "known to run" not in next(preflight._problems(failed))[0]
+    assert not any("known to run" in note for note in preflight._notes(facts()))
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
-    assert "It is known to run on Python 3.9 to 3.13" in next(preflight._problems(facts))[0]
+    assert next(preflight._problems(failed))[0] == f"MXNet does not run: the reason. {known}"
+    [note] = preflight._notes(facts())  # Also where nothing has failed yet
+    assert note.startswith(known) and "make a new environment with one of these" in note
