@@ -95,6 +95,8 @@ def _nvidia() -> dict:
 
 
 def _data() -> dict:
+    if not installed.version("numpy"):
+        return {"error": "NumPy is not installed"}
     from d2l_local import data
 
     if folder := os.environ.get("D2L_DATA"):
