@@ -148,6 +148,18 @@ def test_nothing_is_left_of_a_copy_that_failed(tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.iterdir())
 
 
+def test_nothing_stays_of_a_copy_that_was_killed(tmp_path):
+    killed = (
+        "import os, sys; from d2l_local import notebooks; write = notebooks._copy\n"
+        "notebooks._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
+        "notebooks.get(sys.argv[1], 'mxnet', 'en')"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, tmp_path / "book"], cwd=ROOT)
+    assert done.returncode == -9 and [path.name for path in tmp_path.iterdir()] != []
+    notebooks.get(tmp_path / "book", "mxnet", "en")
+    assert [path.name for path in tmp_path.iterdir()] == ["book"]
+
+
 @pytest.mark.parametrize("language", ["xx", "en/../zh", "../../mxnet/en", ".", ""])
 def test_an_edition_that_there_is_not(language, tmp_path, capsys):
     choice = ["--framework", "mxnet", "--language", language]
