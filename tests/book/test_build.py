@@ -651,10 +651,11 @@ def test_run(tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])  # Others: test_processes
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_survives(tmp_path, number):
     source = (
-        "import os, subprocess, time\n"
+        "import os, subprocess, tempfile, time\n"
+        "tempfile.mkdtemp()\n"
         "child = subprocess.Popen(['sleep', '100'])\n"
         "print(os.getpid(), child.pid, file=open('pids.tmp', 'w'))\n"
         "os.rename('pids.tmp', 'pids')\n"
@@ -669,6 +670,7 @@ def test_no_process_survives(tmp_path, number):
     pids = chapter.root / "build/mxnet/en/pids"
     until(pids.exists)
     process.send_signal(number)
+    process.send_signal(number)  # The second one does not keep it from ending well
     _, errors = process.communicate(timeout=30)
     assert process.returncode == (128 + number if number != signal.SIGKILL else -number), errors
     assert_end(map(int, pids.read_text().split()))
