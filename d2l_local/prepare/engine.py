@@ -77,8 +77,9 @@ Ignored, and the report says so: counts of buffers and workers that are no posit
 (``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not have or that
 let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the reader's to choose.
 
-Refused: a ``DMLC_ROLE`` that is not a worker's, without the rest of what a job sets. MXNet would
-try to be a server while it is imported, and fail; to ignore the role could let half a job run.
+Refused: a ``DMLC_ROLE`` that is not a worker's, without the rest of what a job sets, or in a
+notebook. MXNet would be a server as soon as it is imported, and fail, or serve until the job ends;
+to ignore the role could let half a job run.
 
 CUDA libraries: the ``nvidia-*-cu11`` packages keep them where the loader does not look, so they are
 loaded from there first, for the GPU wheel (``mxnet-cu112``) alone.
@@ -313,13 +314,20 @@ def _remove_bad_settings() -> dict[str, str]:
 
 def _refuse_half_a_job() -> None:
     role = os.environ.get("DMLC_ROLE", "worker")
-    missing = [name for name in JOB if name not in os.environ]
-    if role != "worker" and (missing or role not in ("server", "scheduler")):
-        raise LoadError(
-            f"the environment has DMLC_ROLE={role!r}, with which MXNet would be part of a job, but "
-            + (f"lacks {', '.join(missing)}" if missing else "a job has no such role"),
-            "unset DMLC_ROLE",
-        )
+    if role == "worker":
+        return
+    if missing := [name for name in JOB if name not in os.environ]:
+        why = f"but lacks {', '.join(missing)}"
+    elif role not in ("server", "scheduler"):
+        why = "but a job has no such role"
+    elif "ipykernel" in sys.modules:
+        why = "and in a notebook the import would never return"
+    else:
+        return
+    raise LoadError(
+        f"the environment has DMLC_ROLE={role!r}, with which MXNet would be part of a job, {why}",
+        "unset DMLC_ROLE",
+    )
 
 
 def _is_count(value: str) -> bool:

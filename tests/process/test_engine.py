@@ -203,6 +203,20 @@ def test_a_role_that_a_job_has_left_is_named(settings, reason):
         run(two_devices, **settings)
 
 
+def in_a_notebook():
+    import sys
+
+    from d2l_local.prepare import engine
+
+    sys.modules["ipykernel"] = sys
+    engine.load()
+
+
+def test_a_notebook_becomes_no_server():
+    with pytest.raises(RuntimeError, match="DMLC_ROLE='server', .* the import would never return"):
+        run(in_a_notebook, DMLC_ROLE="server", **JOB)
+
+
 def test_a_worker_s_role_alone_does_no_harm():
     assert run(two_devices, DMLC_ROLE="worker")["sums"] == [400.0**3]
 
