@@ -118,12 +118,24 @@ def in_prose(section: Section, proses: dict[str, dict[str, Prose]]) -> Iterator[
 def in_code(section: Section) -> Iterator[tuple[Block, str]]:
     """What is wrong with the code, each with its block."""
     for block in section.code():
+        yield from ((block, what) for what in gpu_tags(block))
         for lang in section.langs:
             # Several spaces in a string align columns.
             strings = [re.sub(" {2,}", "\n", s) for s in block.strings.get(lang, {}).values()]
             said = [*section.comments(block, lang), *strings]
             for what in wrong_forms(said, lang, section.chapter.glossary):
                 yield block, what
+
+
+def gpu_tags(block: Block) -> Iterator[str]:
+    """Tags for GPUs that do not say what the cell asks."""
+    for tag in block.tags:
+        found = re.fullmatch(r"gpus-([1-9][0-9]{0,2})", tag)
+        if not found:
+            if tag.startswith("gpu"):
+                yield f"the tag {tag} must be like gpus-2, with 1 to 999 GPUs"
+        elif not re.search(rf"\bhas_gpus\({found[1]}\)", block.source):
+            yield f"the tag {tag} is for a cell that asks d2l.has_gpus({found[1]})"
 
 
 def headings(section: Section, proses: dict[str, dict[str, Prose]]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import shlex
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ BUILDS = {
     "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in nvidia.CUDA_LIBRARIES})],
 }
 
+NEXT = "\n"  # Between commands where a shell may not know `&&`
 WHEELS = frameworks.load()["mxnet"].distributions
 D2L = "d2l==1.0.3"
 
@@ -108,25 +110,55 @@ def set_up(framework: str, build: str = "mxnet") -> str:
     venv = VENVS[framework]
     if sys.platform != "linux":
         return _by_uv(framework)
+    if _ready(framework) and not _in(venv):
+        return f"{_from_here(_python_of(venv))} -m d2l_local"
+    if not shutil.which("make"):
+        return _without_make(framework)
     if _in(venv):  # It is this one, so it must be broken
         return f"rm -rf {_from_here(venv)} && {_make('setup', framework)}"
-    if (venv / f"ready-{framework}").exists():
-        return f"{_from_here(venv / 'bin' / 'python')} -m d2l_local"
     return _make("setup", framework)
 
 
-def read(framework: str) -> str:
+def read(framework: str, language: str = "en") -> str:
     """What to type to open the notebooks, or to come to them."""
     if not checkout():
+        if copy := _latest_copy(framework):
+            return open_notebooks(copy, framework)
         return f"{_quoted(sys.executable)} -m d2l_local get"
-    if sys.platform == "linux" and _in(VENVS[framework]):
-        return _make("lab", framework)
-    return open_notebooks(ROOT / "chapters" / framework / "en")
+    made = _ready(framework) and _in(VENVS[framework])
+    if sys.platform == "linux" and shutil.which("make") and (made or not has_jupyterlab()):
+        return _make("lab", framework) + (f" LANGUAGE={language}" if language != "en" else "")
+    return open_notebooks(ROOT / "chapters" / framework / language, framework)
 
 
-def open_notebooks(folder: Path) -> str:
-    """What to type to open the notebooks of a folder."""
-    return f"{_quoted(sys.executable)} -m jupyterlab {_from_here(folder)}"
+def _latest_copy(framework: str) -> Path | None:
+    """The folder of an edition that ``python -m d2l_local get`` has copied to below this one."""
+    try:
+        found = [path.parent for path in Path.cwd().glob(f"*/{framework}/*/index.ipynb")]
+        return max(found, key=lambda folder: folder.stat().st_mtime, default=None)
+    except OSError:  # Of some other folder, such as one whose server is away
+        return None
+
+
+def open_notebooks(folder: Path, framework: str) -> str:
+    """What to type to open the notebooks of a folder, and before that to get what this needs."""
+    lab = f"-m jupyterlab {_from_here(folder)}"
+    if has_jupyterlab():
+        return f"{_quoted(sys.executable)} {lab}"
+    if not checkout():
+        return f"{_pip('install')} jupyterlab && {_quoted(sys.executable)} {lab}"
+    python = (
+        "python" if _conda() and framework == "mxnet" else _from_here(_python_of(VENVS[framework]))
+    )
+    if _ready(framework):
+        return f"{python} {lab}"
+    first = set_up(framework)
+    return f"{first}{NEXT if NEXT in first else ' && '}{python} {lab}"
+
+
+def has_jupyterlab() -> bool:
+    """Whether this Python can open notebooks."""
+    return importlib.util.find_spec("jupyterlab") is not None
 
 
 def checkout() -> bool:
@@ -140,6 +172,15 @@ def _conda() -> bool:
 
 def _in(venv: Path) -> bool:
     return Path(sys.prefix).resolve() == venv
+
+
+def _ready(framework: str) -> bool:
+    """Whether make has set up the environment of a framework."""
+    return (VENVS[framework] / f"ready-{framework}").exists()
+
+
+def _python_of(venv: Path) -> Path:
+    return venv / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def _create_environment(build: str) -> str:
@@ -159,6 +200,13 @@ def _pip(action: str) -> str:
     return f"{_from_here(Path(uv))} pip {action} --python {python}"
 
 
+def _without_make(framework: str) -> str:
+    if not shutil.which("apt-get"):
+        return _by_uv(framework)
+    sudo = "sudo " if sys.platform != "win32" and os.geteuid() else ""
+    return f"{sudo}apt-get install make python3-venv && {_make('setup', framework)}"
+
+
 def _by_uv(framework: str) -> str:
     """What the README says for macOS, whose make is of 2006, and for Windows, which has none."""
     row = frameworks.load()[framework]
@@ -167,14 +215,16 @@ def _by_uv(framework: str) -> str:
     files = [lock, *([ROOT / row.unlocked] if row.unlocked else [])]
     needed = " ".join(f"--requirement {_from_here(file)}" for file in files)
     return (
-        f"uv venv --clear --python {row.pythons[1]} {venv}\n"
+        f"uv venv --clear --python {row.pythons[1]} {venv}{NEXT}"
         f"uv pip install --python {venv} --torch-backend=auto {needed} --editable {here}"
     )
 
 
 def _build_container() -> str:
     source = _from_here(ROOT) if checkout() else f"{_repository()}.git"
-    return f"docker build -t d2l-local {source}\ndocker run --rm -p 127.0.0.1:8888:8888 d2l-local"
+    return (
+        f"docker build -t d2l-local {source}{NEXT}docker run --rm -p 127.0.0.1:8888:8888 d2l-local"
+    )
 
 
 def _repository() -> str:
@@ -191,9 +241,10 @@ def _make(target: str, framework: str) -> str:
 
 
 def _from_here(path: Path) -> str:
-    """The path as to be typed: relative if it is below the current folder."""
+    """The path as to be typed: relative if it is below the current folder, and never an option."""
     here = Path.cwd()
-    return _quoted(str(path.relative_to(here) if path.is_relative_to(here) else path))
+    typed = str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return _quoted(os.path.join(".", typed) if typed.startswith("-") else typed)
 
 
 def _quoted(word: str) -> str:
