@@ -8,7 +8,7 @@
 FROM debian:12-slim@sha256:60eac759739651111db372c07be67863818726f754804b8707c90979bda511df AS system
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates dataset-fashion-mnist fonts-noto-cjk make python3-venv \
+        ca-certificates make python3-venv \
         libopenblas0-serial liblapacke \
     && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home reader

@@ -2,7 +2,8 @@
 
 Its floors from the ground up; a module imports from its own room and from the floors below:
 
-- `arguments`, `frameworks`, `language`: what arguments, frameworks and languages there may be;
+- `arguments`, `definitions`, `frameworks`, `language`: what arguments, frameworks and languages
+  there may be, and the text of functions and classes;
 - `machine`, `processes`: what this machine has, and what runs on it;
 - `measure`, `data`, `hosts`: times and timelines, Fashion-MNIST, and hosts made of this machine;
 - `prepare`: what makes MXNet importable and fast;

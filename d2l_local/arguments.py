@@ -33,6 +33,14 @@ def positive_number(name: str, value: object) -> float:
     raise ValueError(f"{name} must be a positive number, not {value!r}")
 
 
+def index(name: str, value: object, count: int) -> int:
+    """``value`` as an int. ValueError, with ``name`` and the value, unless 0 <= it < ``count``."""
+    number = integer(value)
+    if number is None or not 0 <= number < count:
+        raise ValueError(f"{name} must be one of the integers 0 to {count - 1}, not {value!r}")
+    return number
+
+
 def number_of_devices(value: object) -> int:
     """``value`` as an int. ValueError, with the value, unless it is 1 to `MOST_DEVICES`."""
     number = positive_integer("the number of devices", value)

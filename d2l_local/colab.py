@@ -19,7 +19,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -28,7 +27,7 @@ from d2l_local import frameworks
 from d2l_local.language import say, translated
 from d2l_local.machine import installed
 from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
-from d2l_local.processes import run
+from d2l_local.processes import run, temporary_folder
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
@@ -110,7 +109,7 @@ def _pip_beside_what_is_there(packages: Iterable[str]) -> None:
         # The first one found is the one imported; some of Debian's versions are none to pip.
         versions.setdefault(distribution.metadata["Name"], distribution.version)
     constraints = [f"{name}=={version}\n" for name, version in versions.items() if _valid(version)]
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         file = Path(folder, "constraints.txt")
         file.write_text("".join(constraints), encoding="utf-8")
         # Else pip reports what d2l and mxnet ask for as an error.

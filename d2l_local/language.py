@@ -2,7 +2,7 @@
 
 The languages are data, ``d2l_local/languages/<language>.json``: under ``lines`` each English
 template and its translation, with the same fields; for a language that Matplotlib's own font cannot
-write, those that can under ``fonts``, best first, and as ``package`` what to install without one.
+write, families that can under ``fonts``: first one of ``d2l_local/fonts``, then those of systems.
 Errors and warnings stay English, so that what one finds about them is found.
 """
 
@@ -18,10 +18,6 @@ FOLDER = Path(__file__).parent / "languages"
 # By these lines the builder tells outputs that a reader should not see in the book.
 SKIPPED = "skipped: this cell needs {n} GPUs, and this machine has {here}"
 SKIPPED_1 = "skipped: this cell needs {n} GPU, and this machine has {here}"
-NO_FONT = (
-    "Note: no font for this language is installed, so figures show boxes in place of its "
-    "characters, or English. Debian and Ubuntu have one in the package {package}."
-)
 
 
 def language() -> str:
@@ -66,8 +62,8 @@ def columns(text: str) -> int:
 def table(lang: str) -> dict:
     """What a language's file says, with nothing in it for a language that has none."""
     if lang not in _known():
-        return {"lines": {}, "fonts": [], "package": ""}
-    return {"fonts": [], "package": "", **json.loads((FOLDER / f"{lang}.json").read_text("utf-8"))}
+        return {"lines": {}, "fonts": []}
+    return {"fonts": [], **json.loads((FOLDER / f"{lang}.json").read_text("utf-8"))}
 
 
 @functools.cache

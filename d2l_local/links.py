@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from d2l_local.arguments import index, integer
 from d2l_local.measure.schedule import neighbor, pipeline_schedule, stage
 from d2l_local.measure.timeline import Timeline
 
@@ -20,7 +21,7 @@ class Links(abc.ABC):
 
     All exchange goes through `send`, which notes the bytes of each message in the list ``sent``.
     Arrays are the framework's own, on the device ``devices[i]`` of the number ``i``. ValueError
-    unless ``k`` is a positive integer.
+    unless ``k`` is a positive integer, and for a number that no device has.
     """
 
     def __init__(self, k: int = 2):
@@ -34,8 +35,12 @@ class Links(abc.ABC):
         """Return ``k`` devices."""
 
     @abc.abstractmethod
-    def place(self, x: Any, i: int) -> Any:
-        """Return a copy of ``x``, also of NumPy's, in float32 on device ``i``; not counted."""
+    def _placed(self, x: Any, i: int) -> Any:
+        """Return a copy of ``x``, also of NumPy's, in float32 on device ``i``."""
+
+    @abc.abstractmethod
+    def _device(self, x: Any) -> Any:
+        """Return the device that an array is on."""
 
     @abc.abstractmethod
     def _cut(self, x: Any, start: int, stop: int, axis: int) -> Any:
@@ -67,15 +72,29 @@ class Links(abc.ABC):
 
     # What follows from it
 
+    def _number(self, i: object) -> int:
+        return index("the number of a device", i, len(self.devices))
+
+    def place(self, x: Any, i: int) -> Any:
+        """Return a copy of ``x``, also of NumPy's, in float32 on device ``i``; not counted."""
+        return self._placed(x, self._number(i))
+
     def split(self, x: Any, sizes: Sequence[int] | None = None, axis: int = 0) -> list:
         """Cut ``x`` along an axis, and return piece ``i`` on device ``i``; not counted.
 
         In pieces of the given sizes, by default as equal as possible. ValueError unless there is a
-        size for each device, and their sum is the length.
+        positive size for each device, their sum is the length, and ``x`` has the axis.
         """
+        if not -len(x.shape) <= axis < len(x.shape):
+            raise ValueError(f"an array of shape {tuple(x.shape)} has no axis {axis!r}")
         length, k = x.shape[axis], len(self.devices)
-        sizes = sizes or [length // k + (i < length % k) for i in range(k)]
-        if len(sizes) != k or sum(sizes) != length:
+        if sizes is None:
+            if length < k:
+                raise ValueError(
+                    f"an axis of length {length} leaves nothing for some of {k} devices"
+                )
+            sizes = [length // k + (i < length % k) for i in range(k)]
+        if len(sizes) != k or sum(sizes) != length or not all((integer(n) or 0) > 0 for n in sizes):
             raise ValueError(f"{sizes} are no sizes of {k} pieces that make {length}")
         ends = np.cumsum(sizes).tolist()
         pieces = [self._cut(x, end - size, end, axis) for size, end in zip(sizes, ends)]
@@ -89,7 +108,13 @@ class Links(abc.ABC):
         """Return device ``j``'s copy of device ``i``'s array ``x``; if they are one, ``x`` itself.
 
         Differentiable: in backpropagation the gradient is sent from ``j`` to ``i``, and counts too.
+        ValueError if ``x`` is not on device ``i``.
         """
+        i, j = self._number(i), self._number(j)
+        if self._device(x) != self.devices[i]:
+            raise ValueError(
+                f"device {i}, {self.devices[i]}, cannot send an array that is on {self._device(x)}"
+            )
         return x if i == j else self._carry(x, i, j)
 
     def count(self) -> int:
@@ -132,9 +157,15 @@ class Links(abc.ABC):
         ``j`` (the first stage ``inputs[j]``), ``backward(s, j, head)`` the gradient that stage
         ``s + 1`` returned (the last stage None). The Timeline has a lane a stage
         (``stage 0``) with a span a task (``F0``) and one for each message (``copy of F0``). Raises
-        ValueError for an order that no pipeline can keep, and what a task raises.
+        ValueError for an order that no pipeline can keep, more stages than devices and fewer
+        ``inputs`` than micro-batches, and what a task raises.
         """
         pipeline_schedule(orders, {"F": 1.0, "B": 1.0})
+        if len(orders) > len(self.devices):
+            raise ValueError(f"{len(orders)} stages need as many devices, not {len(self.devices)}")
+        last = max((int(name[1:]) for order in orders for name in order), default=-1)
+        if last >= len(inputs):
+            raise ValueError(f"micro-batch {last} has no input: there are {len(inputs)}")
         tasks = {(s, name) for s, order in enumerate(orders) for name in order}
         arrived: dict[tuple[int, str], Future] = {task: Future() for task in tasks}
         lanes: dict[str, list] = {stage(s): [] for s in range(len(orders))}

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 
 from d2l_local import frameworks, processes
@@ -42,6 +41,8 @@ def main(arguments: list[str]) -> int:
     except (OSError, RuntimeError, ValueError) as error:
         print(f"Not complete: {error}")
         return 1
+    if not installed.has_jupyterlab():
+        print(f"JupyterLab is not installed in this Python, {sys.executable}")
     print(f"Type: {installed.open_notebooks(copied, framework)}")
     return 0
 
@@ -51,29 +52,46 @@ def get(folder: str | Path, framework: str, language: str) -> Path:
 
     Links between editions lead from one to another that is copied into the same ``folder``. Whole
     or nothing, and never over anything that is there: raises FileExistsError then, OSError where
-    the disk refuses, and ValueError for an edition that there is not.
+    the disk refuses, and ValueError for an edition that there is not, or a folder in the repository
+    that this package is imported from.
     """
-    source, target = BOOK / "chapters" / framework / language, Path(folder, framework, language)
-    if not (source / "index.ipynb").exists():
-        there_is = sorted(path.parent.name for path in source.parent.glob("*/index.ipynb"))
+    editions = (BOOK / "chapters").glob(f"{framework}/*/index.ipynb")
+    languages = sorted(path.parent.name for path in editions)
+    if framework not in frameworks.load() or language not in languages:
         raise ValueError(
             f"there are no notebooks for {framework} in {language!r}; there are some in: "
-            f"{', '.join(there_is) or 'no language'}"
+            f"{', '.join(languages) or 'no language'}"
+        )
+    source, target = BOOK / "chapters" / framework / language, Path(folder, framework, language)
+    if installed.checkout() and target.resolve().is_relative_to(installed.ROOT):
+        raise ValueError(
+            f"{target} would be in the repository, which has these notebooks; nothing was copied. "
+            f"To open them, type: {installed.read(framework, language)}. For a copy of your own, "
+            "type the name of a folder elsewhere after get"
         )
     if os.path.lexists(target):
-        raise FileExistsError(
-            f"{target} is there already and stays as it is; nothing was copied. To go on in it, "
-            f"type: {installed.open_notebooks(target, framework)}. For fresh ones, type the name "
-            "of a new folder after get"
-        )
+        raise _taken(target, framework)
     # On the same disk as the target, whose folder need not be there yet.
     nearest = next(path for path in target.absolute().parents if path.is_dir())
-    with tempfile.TemporaryDirectory(prefix=".d2l-local-", dir=nearest) as staging:
+    with processes.temporary_folder(nearest) as staging:
         whole = Path(staging, language)
         _copy(source, whole)
         target.parent.mkdir(parents=True, exist_ok=True)
-        whole.rename(target)
+        try:
+            whole.rename(target)
+        except OSError:
+            if os.path.lexists(target):  # Somebody else was faster
+                raise _taken(target, framework) from None
+            raise
     return target
+
+
+def _taken(target: Path, framework: str) -> FileExistsError:
+    return FileExistsError(
+        f"{target} is there already and stays as it is; nothing was copied. To go on in it, "
+        f"type: {installed.open_notebooks(target, framework)}. For fresh notebooks, type the name "
+        "of a new folder after get"
+    )
 
 
 def _copy(source: Path, target: Path) -> None:

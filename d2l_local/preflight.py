@@ -95,6 +95,8 @@ def _nvidia() -> dict:
 
 
 def _data() -> dict:
+    if not installed.version("numpy"):
+        return {"error": "NumPy is not installed"}
     from d2l_local import data
 
     asked = os.environ.get("D2L_DATA")
@@ -153,9 +155,8 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
     if error := framework.get("error"):
         row = FRAMEWORKS[framework["name"]]
         reason = f"{row.title} does not run: {error}"
-        oldest, newest = (tuple(map(int, python.split("."))) for python in row.pythons)
-        if not oldest <= sys.version_info[:2] <= newest:
-            reason += f". It is known to run on Python {' to '.join(row.pythons)}"
+        if known := _other_pythons(row):
+            reason += f". {known}"
         yield reason, framework.get("command") or installed.set_up(framework["name"], build)
     if len(builds := installed.installed_builds()) > 1:
         reason = f"both {' and '.join(builds)} are installed, and each overwrote files of the other"
@@ -167,6 +168,8 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
 def _notes(facts: dict) -> Iterator[str]:
     """What may go wrong later on, although the chapter can run."""
     yield from _not_here()
+    if known := _other_pythons(FRAMEWORKS[facts["framework"]["name"]]):
+        yield f"{known}; where something fails here, make a new environment with one of these"
     if facts["framework"].get("mps"):
         yield "PyTorch could use Apple's GPU (mps), but the chapter does not: its device is the CPU"
     if time.get_clock_info("time").resolution > 1e-3:
@@ -182,6 +185,15 @@ def _notes(facts: dict) -> Iterator[str]:
             f"the largest notebook takes {needed} GiB of memory, and {free} are free; where memory "
             "runs out, the system kills a notebook's kernel, which cannot say why"
         )
+
+
+def _other_pythons(row: frameworks.Framework) -> str:
+    """On which Pythons a framework is known to run, if this is none of them."""
+    oldest, newest = (tuple(map(int, python.split("."))) for python in row.pythons)
+    if oldest <= sys.version_info[:2] <= newest:
+        return ""
+    here = ".".join(map(str, sys.version_info[:2]))
+    return f"{row.title} is known to run on Python {' to '.join(row.pythons)}, and this is {here}"
 
 
 def _not_here() -> Iterator[str]:

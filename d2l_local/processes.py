@@ -10,7 +10,6 @@ as the process itself is there. Only the standard library is needed here, becaus
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import numbers
 import os
@@ -19,16 +18,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
-import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from d2l_local.definitions import check_function, source
+
 LAST_LINES = 15  # Of what a process that failed had to say
 LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
-DAY = 24 * 60 * 60
 FOLDERS = "d2l-job-"  # How the names of temporary folders begin
 
 # What nobody can refuse; and what keeps a process out of our session or console, so that Ctrl-C in
@@ -262,6 +260,7 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
     number. No process is left behind, not even if this one is killed.
     """
     check_seconds(seconds)
+    check_function(fn)
     text = source(fn)
     with temporary_folder() as folder:
         result = Path(folder, "result.json")
@@ -290,18 +289,6 @@ def _keep_result(fn, path):
     pathlib.Path(path).write_text(json.dumps(result), encoding="utf-8")
 
 
-def source(fn: Callable) -> str:
-    """The text of a function. Raises TypeError for what is no function, or one without a text."""
-    if not inspect.isfunction(fn) or fn.__name__ == "<lambda>":
-        raise TypeError(f"a function defined with def is needed, not {fn!r}")
-    try:
-        return textwrap.dedent(inspect.getsource(fn))
-    except OSError:
-        raise TypeError(
-            f"the source text of {fn.__name__} is not known; define it in a cell or in a file"
-        ) from None
-
-
 # --- Temporary folders ----------------------------------------------------------------------------
 
 
@@ -309,38 +296,57 @@ def source(fn: Callable) -> str:
 def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
     """A folder for the block, in ``where`` or among temporary files.
 
-    Those that killed processes have left there are removed after a day, but on Windows, where they
-    cannot say whether they are in use.
+    Those that killed processes have left there are removed first, but on Windows, where they cannot
+    say whether they are in use. Raises OSError, with what to do, where no folder can be made.
     """
-    where = os.fspath(where or tempfile.gettempdir())
-    _sweep(where)
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
-    except OSError as error:
-        raise OSError(
-            error.errno, f"{error.strerror}; make room, or name another folder in TMPDIR", where
-        ) from None
-    with folder as path, _held(path):
+    _sweep(os.fspath(where or tempfile.gettempdir()))
+    folder = _new_folder(where)
+    with _held(folder.name):
+        if os.path.exists(folder.name):
+            with folder as path:
+                yield path
+            return
+    folder.cleanup()  # Somebody has swept it before it was held: once more
+    with temporary_folder(where) as path:
         yield path
+
+
+def _new_folder(where: str | os.PathLike | None) -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
+    except OSError as error:
+        cure = "make room" if where else "make room, or name another folder in TMPDIR"
+        here = os.fspath(where or tempfile.gettempdir())
+        raise OSError(error.errno, f"{error.strerror}; {cure}", here) from None
 
 
 @contextlib.contextmanager
 def _held(folder: str) -> Iterator[None]:
-    """Say of a folder that it is in use, until the block ends or we are gone."""
+    """Say of a folder that it is in use, until the block ends or we are gone.
+
+    By a lock, which the system takes from a process that ends in any way. A process that was forked
+    from this one keeps it, too.
+    """
     if sys.platform == "win32":
         yield
         return
     import fcntl
 
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # A disk without locks, on which nobody sweeps, either
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
         yield
     finally:
         os.close(descriptor)
 
 
 def _sweep(where: str) -> None:
+    """Remove our folders that no process holds."""
     if sys.platform == "win32":
         return
     import fcntl
@@ -349,8 +355,7 @@ def _sweep(where: str) -> None:
         with contextlib.suppress(OSError):  # It is not ours, in use or gone
             descriptor = os.open(old, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                status = os.fstat(descriptor)
-                if status.st_uid == os.getuid() and time.time() - status.st_mtime > DAY:
+                if os.fstat(descriptor).st_uid == os.getuid():
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(old, ignore_errors=True)
             finally:

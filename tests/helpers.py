@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import psutil
 import pytest
@@ -39,6 +40,32 @@ def python(code: str, fails: bool = False, **environment: str) -> subprocess.Com
     )
     assert (done.returncode != 0) == fails, done.stderr
     return done
+
+
+def run_cells(cells: Iterable[str], folder: Path) -> str:
+    """Run cells in a real kernel of this Python; return what the last one prints.
+
+    The test fails if a cell does, unless it has the word "fails".
+    """
+    from nbclient import NotebookClient
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    cells = [new_code_cell(text, id=f"c{number}") for number, text in enumerate(cells)]
+    for cell in cells:
+        cell.metadata.tags = ["raises-exception"] if "fails" in cell.source else []
+    client = NotebookClient(
+        new_notebook(cells=cells),
+        shutdown_kernel="immediate",
+        timeout=PATIENCE,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    manager = client.create_kernel_manager()
+    # Not the one that the user has registered under this name.
+    launch = ["-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    manager.kernel_spec.argv = [sys.executable, *launch]
+    path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
+    client.execute(env={**os.environ, "IPYTHONDIR": str(folder), "PYTHONPATH": path})
+    return "".join(output.get("text", "") for output in cells[-1].outputs)
 
 
 def runs(pid: int) -> bool:

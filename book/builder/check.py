@@ -20,7 +20,7 @@ from book.builder.notebook import code_cells, gpus_needed, may_fail, program, re
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of
 from book.builder.text import Block, Chapter, Section
-from d2l_local.language import NO_FONT, beginnings, counted
+from d2l_local.language import counted
 
 from nbformat import NotebookNode
 
@@ -118,12 +118,24 @@ def in_prose(section: Section, proses: dict[str, dict[str, Prose]]) -> Iterator[
 def in_code(section: Section) -> Iterator[tuple[Block, str]]:
     """What is wrong with the code, each with its block."""
     for block in section.code():
+        yield from ((block, what) for what in gpu_tags(block))
         for lang in section.langs:
             # Several spaces in a string align columns.
             strings = [re.sub(" {2,}", "\n", s) for s in block.strings.get(lang, {}).values()]
             said = [*section.comments(block, lang), *strings]
             for what in wrong_forms(said, lang, section.chapter.glossary):
                 yield block, what
+
+
+def gpu_tags(block: Block) -> Iterator[str]:
+    """Tags for GPUs that do not say what the cell asks."""
+    for tag in block.tags:
+        found = re.fullmatch(r"gpus-([1-9][0-9]{0,2})", tag)
+        if not found:
+            if tag.startswith("gpu"):
+                yield f"the tag {tag} must be like gpus-2, with 1 to 999 GPUs"
+        elif not re.search(rf"\bhas_gpus\({found[1]}\)", block.source):
+            yield f"the tag {tag} is for a cell that asks d2l.has_gpus({found[1]})"
 
 
 def headings(section: Section, proses: dict[str, dict[str, Prose]]) -> list[str]:
@@ -236,8 +248,6 @@ def outputs(cell: NotebookNode) -> list[str]:
             problems.append(f"cell {cell.id}: an output of {len(shown.encode()) >> 10} KB")
         if MISSING_GLYPH.search(shown.replace('\\"', '"')):
             problems.append(f"cell {cell.id}: a character without a glyph shows as a box")
-        if any(told in shown for told in beginnings(NO_FONT)):
-            problems.append(f"cell {cell.id}: executed where no font has the language's characters")
     return problems
 
 

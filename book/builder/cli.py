@@ -17,7 +17,6 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from book.builder.language import first_language, with_languages
 from book.builder.notebook import write
 from book.builder.readme import readmes
 from book.builder.text import BuildError, Chapter, Section, restamp
+from d2l_local import processes
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
@@ -110,7 +110,7 @@ def format_code(text: str, sources: list[str], root: Path) -> str:
     A comment counts with its first language's part: a notebook has one of them.
     """
     notebook = new_notebook(cells=[new_code_cell(first_language(source)) for source in sources])
-    with tempfile.TemporaryDirectory() as folder:
+    with processes.temporary_folder() as folder:
         path = Path(folder, "text.ipynb")
         nbformat.write(notebook, path)
         command = [

@@ -64,8 +64,11 @@ def new_client(notebook: NotebookNode, cell_seconds: float, seconds: float) -> N
 
 
 def environment(home: str, root: Path) -> dict[str, str]:
-    """Return the kernel's variables: this repository's code, and nothing of the user's habits."""
-    env = dict(os.environ, IPYTHONDIR=home)  # No history, no start-up files of the user's
+    """Return the kernel's variables: this repository's code, and nothing of the user's habits.
+
+    What it leaves among temporary files goes with ``home``, also where it is killed.
+    """
+    env = dict(os.environ, IPYTHONDIR=home, TMPDIR=home)  # No history, no start-up files
     env.pop("MPLBACKEND", None)  # The kernel chooses the backend that shows figures
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), env.get("PYTHONPATH")]))
     # Matplotlib only warns about a character that it draws as a box.

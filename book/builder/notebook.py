@@ -19,6 +19,10 @@ from nbformat import NotebookNode
 LOADS_IMAGES = re.compile(r"\b(?:load_data_fashion_mnist|FashionMNIST|train_lenet_dist)\b")
 
 
+class BuildError(Exception):
+    """What is wrong, where, and what to do about it."""
+
+
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
@@ -99,7 +103,12 @@ def scopes(code: str) -> symtable.SymbolTable:
 
 
 def read_notebook(path: Path) -> NotebookNode | None:
-    return nbformat.read(path, as_version=4) if path.exists() else None
+    """Return a notebook, or None if there is none. Raises BuildError where it is damaged."""
+    try:
+        return nbformat.read(path, as_version=4) if path.exists() else None
+    except ValueError as error:  # No JSON, or no UTF-8
+        what = " ".join(str(error).split()[:20])
+        raise BuildError(f"{path}: {what}; take it from git, or delete it and build it") from None
 
 
 def dump(notebook: NotebookNode) -> str:

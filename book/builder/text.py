@@ -48,7 +48,7 @@ from pathlib import Path
 
 from book.builder import units
 from book.builder.language import comments, literals, pick, put_strings, read_strings, translate
-from book.builder.notebook import write
+from book.builder.notebook import BuildError, write
 from d2l_local import frameworks
 
 import nbformat
@@ -75,15 +75,12 @@ os.environ["D2L_LANGUAGE"] = "{lang}"
 """
 
 
+FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
 # Followed by what follows "github.com/" in a notebook's own address.
 HOSTS = {
     "colab": "https://colab.research.google.com/github/",
     "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/",
 }
-
-
-class BuildError(Exception):
-    """What is wrong, where, and what to do about it."""
 
 
 @dataclass
@@ -289,10 +286,14 @@ class Chapter:
         self.root = root
         self._read: dict[Path, tuple[str, Section]] = {}  # Reading takes half a second each
         file = root / "chapters/text/glossary.yml"
-        self.glossary = yaml.safe_load(file.read_text("utf-8"))
+        try:
+            self.glossary = yaml.safe_load(read_text(file, root))
+        except yaml.YAMLError as error:
+            what = " ".join(str(error).split())
+            raise BuildError(f"{file.relative_to(root)}: {what}") from None
         self.languages = self.glossary["languages"]
         self.frameworks = frameworks.load(root / "d2l_local/frameworks.ini")
-        project = (root / "pyproject.toml").read_text("utf-8")
+        project = read_text(root / "pyproject.toml", root)
         found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
         if not found:
             raise BuildError(f"{root}/pyproject.toml: no Repository under [project.urls]")
@@ -322,8 +323,8 @@ class Chapter:
 
     def section(self, path: Path) -> Section:
         """Read a text, unless it is the one that was read last time."""
-        text = path.read_text("utf-8")
-        if self._read.get(path, ("",))[0] != text:
+        text = read_text(path, self.root)
+        if path not in self._read or self._read[path][0] != text:
             self._read[path] = text, self.parse(path, text)
         return self._read[path][1]
 
@@ -335,7 +336,12 @@ class Chapter:
         where = path.relative_to(self.root)
         try:
             parsed = myst_to_notebook(text, add_source_map=True)
-        except (MystMetadataParsingError, nbformat.ValidationError) as error:
+        except (
+            MystMetadataParsingError,
+            nbformat.ValidationError,
+            yaml.YAMLError,  # Of a tag such as !!python/object, which is not obeyed
+            RecursionError,  # Of what contains itself
+        ) as error:
             what = " ".join(str(error).split()[:40])
             raise BuildError(f"{where}: {what}") from None
         named = words_of(parsed.metadata, "frameworks", where)
@@ -343,6 +349,10 @@ class Chapter:
             raise BuildError(
                 f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
             )
+        unknown = set(parsed.metadata) - {*FRONT_MATTER, "source_map"}
+        if unknown:
+            listed, known = ", ".join(sorted(map(str, unknown))), ", ".join(FRONT_MATTER)
+            raise BuildError(f"{where}: unknown key {listed} in the front matter; there is {known}")
         lines = parsed.metadata.source_map
         parts = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
         blocks = [part for part in parts if isinstance(part, Block)]
@@ -360,6 +370,15 @@ class Chapter:
         if section.draft:
             leave_out_untranslated(section)
         return section
+
+
+def read_text(path: Path, root: Path) -> str:
+    """Return what a file below ``root`` says. Raises BuildError unless it is UTF-8."""
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise BuildError(f"{path.relative_to(root)}:{line}: no UTF-8; save it as such") from None
 
 
 def words_of(front_matter: NotebookNode, key: str, where: Path) -> list[str]:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from d2l_local import processes
-from d2l_local.arguments import positive_integer, positive_number
+from d2l_local.arguments import index, positive_integer, positive_number
 from d2l_local.language import say
 
 Steps = Sequence[Sequence[tuple[int, int, float]]]
 SEGMENT, HEADERS = 1448, 66  # Bytes that a full packet carries, and of Ethernet, IP and TCP
+MOST = 254  # Addresses in 10.0.0.0/24
 BURST, QUEUE = "16kb", "16mb"  # What a link lets pass at once, and what waits before it
 
 
@@ -37,15 +38,17 @@ class Hosts:
     each direction at once, and every packet takes ``latency`` seconds longer. They start with the
     block, and all that runs on them ends with it. Files and clock are those of this machine.
 
-    Raises ValueError for what is no number of hosts, bandwidth or latency, OSError where this
-    system refuses: `refusal` says beforehand, as it does of ``latency``, which takes netem.
+    Raises ValueError for what is no number of hosts (1 to 254), bandwidth or latency, OSError where
+    this system refuses: `refusal` says beforehand, as it does of ``latency``, which takes netem.
     """
 
     def __init__(self, k: int, bandwidth: float, latency: float = 0.0):
         self.k = positive_integer("k", k)
+        if self.k > MOST:
+            raise ValueError(f"k must be at most {MOST}, as 10.0.0.0/24 has addresses, not {k!r}")
         self.bandwidth = positive_number("bandwidth", bandwidth)
         self.latency = positive_number("latency", latency) if latency else 0.0
-        self.addresses = [f"10.0.0.{i + 1}" for i in range(k)]
+        self.addresses = [f"10.0.0.{i + 1}" for i in range(self.k)]
         self._guarded = processes.Guarded()
         self._namespaces: list[subprocess.Popen] = []  # The switch's, then each host's
         self._players: list[subprocess.Popen] = []
@@ -65,6 +68,7 @@ class Hosts:
     def close(self) -> None:
         """End all that runs on the hosts, and with it the hosts. Called as the block ends."""
         self._guarded.close()
+        self._namespaces, self._players = [], []
 
     def _build(self) -> None:
         self._hold(["unshare", "--user", "--map-root-user", "--net"])
@@ -108,7 +112,16 @@ class Hosts:
         _run(namespace, ["tc", "qdisc", "add", "dev", interface, "root", *kind.split()])
 
     def start(self, host: int, command: Sequence[str], **options: Any) -> subprocess.Popen:
-        """Start a program on a host; ``options`` are those of `subprocess.Popen`."""
+        """Start a program on a host; ``options`` are those of `subprocess.Popen`.
+
+        Raises ValueError unless ``host`` is one of 0 to k - 1, RuntimeError outside of the block.
+        """
+        host = index("host", host, self.k)
+        if not self._namespaces:
+            raise RuntimeError(
+                "there are no hosts outside of their block: start programs within "
+                f"`with Hosts({self.k}, …) as hosts:`"
+            )
         return self._guarded.start([*_inside(self._namespaces[1 + host]), *command], **options)
 
     def seconds(self, steps: Steps, n: float, repeats: int = 3) -> float:
@@ -116,7 +129,12 @@ class Hosts:
 
         ``steps`` are lists of transfers (source, target, share of the vector) that go on at once. A
         host begins a step when it has sent and received all that is its own in the step before.
+
+        Raises ValueError for what is no transfer between two of the hosts, number of bytes or of
+        ``repeats``, RuntimeError outside of the block, OSError if a host has ended.
         """
+        n, repeats = positive_number("n", n), positive_integer("repeats", repeats)
+        plan = [[self._transfer(transfer, n) for transfer in step] for step in steps]
         if not self._players:
             # Unbuffered, since a buffer that nobody reads would fail again when it is closed
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
@@ -124,8 +142,21 @@ class Hosts:
             self._players = [
                 self.start(i, [*program, str(i), *self.addresses], **pipes) for i in range(self.k)
             ]
-        plan = [[(a, b, round(share * n)) for a, b, share in step] for step in steps]
         return min(self._play(plan) for _ in range(repeats + 1))
+
+    def _transfer(self, transfer: tuple[int, int, float], n: float) -> tuple[int, int, int]:
+        """A transfer of a plan as (source, target, bytes)."""
+        try:
+            source, target, share = transfer
+            source, target = index("source", source, self.k), index("target", target, self.k)
+            if source == target:
+                raise ValueError("a host sends nothing to itself")
+            return source, target, round(positive_number("share", share) * n)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{transfer!r} is no transfer (source, target, share) of these {self.k} hosts: "
+                f"{error}"
+            ) from None
 
     def _play(self, plan: list) -> float:
         """Seconds from the first host's begin to the last one's end."""

@@ -32,6 +32,7 @@ BUILDS = {
     "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in nvidia.CUDA_LIBRARIES})],
 }
 
+NEXT = "\n"  # Between commands where a shell may not know `&&`
 WHEELS = frameworks.load()["mxnet"].distributions
 D2L = "d2l==1.0.3"
 TORCH = "torch==2.13.0"
@@ -134,20 +135,23 @@ def set_up(framework: str, build: str = "mxnet") -> str:
     if _conda() and framework == "mxnet":
         return _create_environment(build)
     venv = VENVS[framework]
+    if _ready(framework) and not _in(venv):
+        return f"{_from_here(uv.python_in(venv))} -m d2l_local"
     if _in(venv):  # It is this one, so it must be broken
         return f"{_remove(venv)} && {_make('setup', framework)}"
-    if _ready(framework):
-        return f"{_from_here(uv.python_in(venv))} -m d2l_local"
     return _make("setup", framework)
 
 
-def read(framework: str) -> str:
+def read(framework: str, language: str = "en") -> str:
     """What to type to open the notebooks, or to come to them."""
     if not checkout():
+        if copy := _latest_copy(framework):
+            return open_notebooks(copy, framework)
         return get_notebooks()
-    if _in(VENVS[framework]):
-        return open_edition(framework)
-    return open_notebooks(ROOT / "chapters" / framework / "en", framework)
+    made = _ready(framework) and _in(VENVS[framework])
+    if _has_make() and (made or not has_jupyterlab()):
+        return _make("lab", framework) + (f" LANGUAGE={language}" if language != "en" else "")
+    return open_notebooks(ROOT / "chapters" / framework / language, framework)
 
 
 def open_edition(framework: str) -> str:
@@ -158,14 +162,28 @@ def open_edition(framework: str) -> str:
     return f"{_from_here(uv.python_in(VENVS[framework]))} -m d2l_local lab{chosen}"
 
 
+def _latest_copy(framework: str) -> Path | None:
+    """The folder of an edition that ``python -m d2l_local get`` has copied to below this one."""
+    try:
+        found = [path.parent for path in Path.cwd().glob(f"*/{framework}/*/index.ipynb")]
+        return max(found, key=lambda folder: folder.stat().st_mtime, default=None)
+    except OSError:  # Of some other folder, such as one whose server is away
+        return None
+
+
 def open_notebooks(folder: Path, framework: str) -> str:
     """What to type to open the notebooks of a folder, and before that to get what this needs."""
-    lab = f"{_quoted(sys.executable)} -m d2l_local lab {_from_here(folder)}"
+    lab = f"-m d2l_local lab {_from_here(folder)}"
     if has_jupyterlab():
-        return lab
+        return f"{_quoted(sys.executable)} {lab}"
     if not checkout():
-        return f"{_pip('install')} jupyterlab && {lab}"
-    return open_edition(framework) if _ready(framework) or _has_make() else set_up(framework)
+        return f"{_pip('install')} jupyterlab && {_quoted(sys.executable)} {lab}"
+    venv = VENVS[framework]
+    python = "python" if _conda() and framework == "mxnet" else _from_here(uv.python_in(venv))
+    if _ready(framework):
+        return f"{python} {lab}"
+    first = set_up(framework)
+    return first if NEXT in first else f"{first} && {python} {lab}"  # Set-up says what comes next
 
 
 def get_notebooks() -> str:
@@ -237,7 +255,9 @@ def _pip(action: str) -> str:
 
 def _build_container() -> str:
     source = _from_here(ROOT) if checkout() else f"{_repository()}.git"
-    return f"docker build -t d2l-local {source}\ndocker run --rm -p 127.0.0.1:8888:8888 d2l-local"
+    return (
+        f"docker build -t d2l-local {source}{NEXT}docker run --rm -p 127.0.0.1:8888:8888 d2l-local"
+    )
 
 
 def _repository() -> str:
@@ -260,7 +280,7 @@ def _make(target: str, framework: str) -> str:
             "" if framework == frameworks.default() else f" FRAMEWORK={framework}"
         )
     python = "python" if sys.platform == "win32" else "python3"
-    return ("" if here else f"cd {_from_here(ROOT)}\n") + (
+    return ("" if here else f"cd {_from_here(ROOT)}{NEXT}") + (
         f"{python} -m d2l_local {target} --framework {framework}"
     )
 
@@ -271,11 +291,10 @@ def _remove(folder: Path) -> str:
 
 
 def _from_here(path: Path) -> str:
-    """The path as to be typed: relative if it is below the current folder."""
+    """The path as to be typed: relative if it is below the current folder, and never an option."""
     here = Path.cwd()
-    shown = str(path.relative_to(here) if path.is_relative_to(here) else path)
-    # Else an option to whatever is typed before it
-    return _quoted(os.path.join(".", shown) if shown.startswith("-") else shown)
+    typed = str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return _quoted(os.path.join(".", typed) if typed.startswith("-") else typed)
 
 
 def _quoted(word: str) -> str:

@@ -3,67 +3,44 @@
 from __future__ import annotations
 
 import functools
-import sys
-import warnings
+from pathlib import Path
 
 from d2l_local import language
 
+FOLDER = Path(language.__file__).parent / "fonts"
 
-def prepare() -> bool:
-    """Let Matplotlib use a font that has the language's characters; return whether there is one.
 
-    Without one, a notebook is told so once; labels of d2l_local are then English (`label`), and
-    Matplotlib does not warn about each character of others.
+def prepare() -> None:
+    """Let Matplotlib write the language in force, also where the system has no font for it.
+
+    A language that neither d2l_local nor the system has a font for shows as boxes, of which
+    Matplotlib warns.
     """
-    lang = language.language()
-    if not language.table(lang)["fonts"]:
-        return True  # Matplotlib's own font will do
-    font = find(lang)
-    if font is None:
-        _tell_once(lang)
-        return False
+    if not (wanted := _families(language.language())):
+        return  # Matplotlib's own font will do
     import matplotlib
 
     families = matplotlib.rcParams["font.family"]
-    if font not in families:
+    if new := [family for family in wanted if family not in families]:
         # From 3.6 on, a character comes from the first of the families that has it.
         falls_back = matplotlib.__version_info__ >= (3, 6)
-        matplotlib.rcParams["font.family"] = [*families, font] if falls_back else [font, *families]
-    return True
+        matplotlib.rcParams["font.family"] = [*families, *new] if falls_back else [*new, *families]
 
 
 def label(template: str) -> str:
-    """A label for a figure: translated if Matplotlib can write it, else English."""
-    return language.translated(template) if prepare() else template
+    """A label for a figure, in the language in force, which Matplotlib can then write."""
+    prepare()
+    return language.translated(template)
 
 
 @functools.cache
-def find(lang: str) -> str | None:
-    """The first of the language's fonts that this machine has, or None."""
+def _families(lang: str) -> list[str]:
+    """The language's font, and one for what that lacks, after Matplotlib has met d2l_local's."""
+    if not (wanted := language.table(lang)["fonts"]):
+        return []
     from matplotlib import font_manager
 
-    known = font_manager.fontManager
-    if not (found := _first(lang)):  # Matplotlib's list may be older than the fonts
-        listed = {font.fname for font in known.ttflist}
-        for path in set(font_manager.findSystemFonts()) - listed:
-            try:
-                known.addfont(path)
-            except Exception:
-                continue
-        found = _first(lang)
-    return found
-
-
-def _first(lang: str) -> str | None:
-    from matplotlib import font_manager
-
-    names = {font.name for font in font_manager.fontManager.ttflist}
-    return next((font for font in language.table(lang)["fonts"] if font in names), None)
-
-
-@functools.cache
-def _tell_once(lang: str) -> None:
-    warnings.filterwarnings("ignore", "Glyph")
-    ipython = sys.modules.get("IPython")
-    if ipython and ipython.get_ipython():  # Not in each process that a notebook starts
-        language.say(language.NO_FONT, package=language.table(lang)["package"])
+    for path in FOLDER.glob("*.[ot]tf"):
+        font_manager.fontManager.addfont(str(path))
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    return [family for family in wanted if family in known][:2]

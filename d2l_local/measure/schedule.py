@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from d2l_local.measure.timeline import Timeline
@@ -16,8 +17,16 @@ def schedule(plan: Mapping[str, Sequence[Task]]) -> Timeline:
     Each lane does its tasks in order: one begins as soon as the one before it and all that it waits
     for have ended. ``{"gpu/0": [("backward", 2.0, [])], "gpu/0 copies": [("all-reduce", 1.0,
     [("gpu/0", "backward")])]}``. Raises ValueError if tasks wait for each other in a circle, or for
-    one that nobody does.
+    one that nobody does, if a lane does a task twice, or one takes no number of seconds from 0 on.
     """
+    for lane, tasks in plan.items():
+        done_once = set()
+        for name, seconds, _ in tasks:
+            if name in done_once:
+                raise ValueError(f"{lane} does {name} twice")
+            done_once.add(name)
+            if not 0 <= seconds < math.inf:
+                raise ValueError(f"{lane}: {name} must take 0 seconds or more, not {seconds!r}")
     ends: dict[tuple[str, str], float] = {}
     lanes: dict[str, list] = {lane: [] for lane in plan}
     waiting = True
@@ -65,14 +74,18 @@ def pipeline_schedule(
     waits for that of stage ``s + 1``. ``times`` has the seconds of each kind of task
     (``{"F": 1, "B": 2}``), or is a recording, whose tasks take as long here. Sending takes no
     time. The lanes are called ``stage 0``, ``stage 1``, …. Raises ValueError for an order that no
-    pipeline can keep.
+    pipeline can keep, and for ``times`` that lack a task or are not 0 or more.
     """
 
     def seconds(s: int, name: str) -> float:
-        if isinstance(times, Timeline):
-            [span] = [span for span in times.lanes[stage(s)] if span.name == name]
-            return span.end - span.start
-        return times[name[0]]
+        if not isinstance(times, Timeline):
+            if name[0] not in times:
+                raise ValueError(f"times have no {name[0]!r}, which {name} needs: {dict(times)}")
+            return times[name[0]]
+        spans = [span for span in times.lanes.get(stage(s), []) if span.name == name]
+        if len(spans) != 1:
+            raise ValueError(f"the recording has {name} {len(spans)} times on {stage(s)}, not once")
+        return spans[0].end - spans[0].start
 
     receivers = {(neighbor(s, name), name): s for s, order in enumerate(orders) for name in order}
     plan: dict[str, list[Task]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import time
 import uuid
@@ -46,8 +47,15 @@ class Timeline:
     _began = 0  # Nanoseconds since the epoch
 
     def __init__(self, lanes: dict[str, list] | None = None):
-        """``lanes`` (device to (name, start, end)s) of an earlier recording, to look at again."""
+        """``lanes`` (device to (name, start, end)s) of an earlier recording, to look at again.
+
+        ValueError: a start or an end is no number.
+        """
         self.lanes = {lane: [Span(*s) for s in spans] for lane, spans in (lanes or {}).items()}
+        for lane, spans in self.lanes.items():
+            for span in spans:
+                if not (math.isfinite(span.start) and math.isfinite(span.end)):
+                    raise ValueError(f"{lane}: the times of {span!r} must be finite")
         self._added: list[tuple[str, str, float, float]] = []
 
     @classmethod
@@ -219,7 +227,10 @@ class Timeline:
         return ax
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the lanes as a Chrome trace, which https://ui.perfetto.dev opens."""
+        """Write the lanes as a Chrome trace, which https://ui.perfetto.dev opens.
+
+        ValueError for times that are infinite or NaN, which no JSON has.
+        """
         events = []
         for pid, (lane, spans) in enumerate(self.lanes.items()):
             events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": lane}})
@@ -231,7 +242,7 @@ class Timeline:
                 }
                 for s in spans
             ]  # fmt: skip
-        text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"})
+        text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, allow_nan=False)
         # In a folder for everybody, nobody can have put a link there: the name cannot be guessed.
         partial = Path(f"{os.fspath(path)}.{uuid.uuid4().hex}.part")
         try:

@@ -19,8 +19,11 @@ class Links(links.Links):
             warnings.filterwarnings("ignore", message=r"\d+ CPU devices on")
             return devices(k)
 
-    def place(self, x, i):
+    def _placed(self, x, i):
         return nd.array(x, ctx=self.devices[i], dtype="float32")
+
+    def _device(self, x):
+        return x.ctx
 
     def _cut(self, x, start, stop, axis):
         return nd.slice_axis(x, axis, start, stop)

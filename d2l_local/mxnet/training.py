@@ -57,13 +57,18 @@ def accuracy(y_hat: mx.nd.NDArray, y: mx.nd.NDArray) -> float:
     """Number of correct predictions.
 
     ``y_hat``: scores of shape (n, classes), or predicted classes of shape (n,) or (n, 1); ``y``:
-    (n,) or (n, 1). ValueError: there are not as many predictions as labels.
+    (n,) or (n, 1). ValueError: they have other shapes, or there are not as many predictions as
+    labels.
     """
     scores = y_hat.shape
-    if len(scores) > 1 and scores[1] > 1:
+    if len(scores) == 2 and scores[1] > 1:
         y_hat = y_hat.argmax(axis=1)
-    if y_hat.size != y.size:
-        raise ValueError(f"accuracy: predictions of shape {scores}, but labels of shape {y.shape}")
+    columns = (y.shape[:1], (*y.shape[:1], 1))
+    if y_hat.shape not in columns or y.shape not in columns:
+        raise ValueError(
+            f"accuracy: predictions of shape {scores}, but labels of shape {y.shape}; for n labels "
+            "of shape (n,) or (n, 1), predictions are (n, classes), (n,) or (n, 1)"
+        )
     # A row each: (n,) == (n, 1) would hold every prediction against every label.
     y_hat, y = y_hat.reshape((-1,)), y.reshape((-1,))
     return float(_number((y_hat.astype(y.dtype) == y).astype("float32").sum()))

@@ -77,6 +77,10 @@ Ignored, and the report says so: counts of buffers and workers that are no posit
 (``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not have or that
 let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the reader's to choose.
 
+Refused: a ``DMLC_ROLE`` that is not a worker's, without the rest of what a job sets, or in a
+notebook. MXNet would be a server as soon as it is imported, and fail, or serve until the job ends;
+to ignore the role could let half a job run.
+
 CUDA libraries: the ``nvidia-*-cu11`` packages keep them where the loader does not look, so they are
 loaded from there first, for the GPU wheel (``mxnet-cu112``) alone.
 
@@ -117,6 +121,8 @@ COUNTS = (
     "MXNET_GPU_COPY_NTHREADS",
 )
 LARGEST_COUNT = 2**16  # Far more buffers or workers than that would take all memory
+# What a launcher sets together with DMLC_ROLE.
+JOB = ("DMLC_PS_ROOT_URI", "DMLC_PS_ROOT_PORT", "DMLC_NUM_WORKER", "DMLC_NUM_SERVER")
 ENGINES = ("ThreadedEnginePerDevice", "NaiveEngine")
 
 # Flags a CPU needs for a kernel of the bundled OpenBLAS 0.3.13, best kernel first. That one was
@@ -185,7 +191,8 @@ def load() -> Report:
 
     Only the first call does anything. If MXNet is in the process already, nothing can be set any
     more: a `RuntimeWarning` says what is lost. Raises `LoadError` if MXNet is not installed or
-    misses a library; another `RuntimeWarning` says if both of its builds are installed.
+    misses a library, or if ``DMLC_ROLE`` is left of a job; another `RuntimeWarning` says if both of
+    its builds are installed.
     """
     global _report
     if _report is None:
@@ -205,6 +212,7 @@ def require_parallel_cpus() -> None:
 
 
 def _in_time() -> Report:
+    _refuse_half_a_job()
     import numpy  # noqa: F401  before OPENBLAS_CORETYPE is set: its OpenBLAS knows newer CPUs
 
     kernel, why = _choose_blas_kernel()
@@ -302,6 +310,24 @@ def _remove_bad_settings() -> dict[str, str]:
     for name in bad:
         del os.environ[name]
     return {name: value for name, value in bad.items() if value}
+
+
+def _refuse_half_a_job() -> None:
+    role = os.environ.get("DMLC_ROLE", "worker")
+    if role == "worker":
+        return
+    if missing := [name for name in JOB if name not in os.environ]:
+        why = f"but lacks {', '.join(missing)}"
+    elif role not in ("server", "scheduler"):
+        why = "but a job has no such role"
+    elif "ipykernel" in sys.modules:
+        why = "and in a notebook the import would never return"
+    else:
+        return
+    raise LoadError(
+        f"the environment has DMLC_ROLE={role!r}, with which MXNet would be part of a job, {why}",
+        "unset DMLC_ROLE",
+    )
 
 
 def _is_count(value: str) -> bool:

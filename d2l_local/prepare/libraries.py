@@ -17,9 +17,9 @@ import ctypes
 import importlib.util
 import os
 import platform
-import tempfile
 from pathlib import Path
 
+from d2l_local import processes
 from d2l_local.machine.installed import LoadError
 
 ARM = platform.machine() == "aarch64"
@@ -72,7 +72,7 @@ def load_system_library(name: str) -> None:
             f"{stem}{version}; Fedora: dnf install {stem}), or pip install {wheel}, which has one."
         ) from reason
     own_name = bundled[0].name.encode()
-    with tempfile.TemporaryDirectory() as folder:
+    with processes.temporary_folder() as folder:
         copy = Path(folder, name)
         renamed = name.encode().ljust(len(own_name), b"\0")
         copy.write_bytes(bundled[0].read_bytes().replace(own_name, renamed))
@@ -104,7 +104,7 @@ def _load_with_stand_ins(library: Path) -> None:
             f"({error}). Debian and Ubuntu have packages of them",
             INSTALL_STAND_INS,
         ) from error
-    with tempfile.TemporaryDirectory() as folder:
+    with processes.temporary_folder() as folder:
         # Beside MXNet's library lies libgfortran, which it looks for in the same place.
         for file in library.parent.glob("lib*.so*"):
             files.setdefault(file.name, str(file))

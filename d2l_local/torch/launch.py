@@ -1,13 +1,14 @@
-"""Functions of a notebook run by several processes, one a device, that ``torchrun`` starts."""
+"""What a notebook defines, run by several processes, one a device, that ``torchrun`` starts."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from d2l_local import processes
+from d2l_local import definitions, processes
 from d2l_local.arguments import positive_integer
 from d2l_local.machine.host import num_cores
 from d2l_local.torch.device import num_gpus
@@ -26,21 +27,27 @@ LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 def torchrun_script(fn: Callable, uses: Iterable[Callable] = (), seconds: float = 120) -> str:
     """The program that `torchrun` runs: what to copy to each host where there are several.
 
-    Raises TypeError for what is no function with a known source text, ValueError for one whose name
-    the program needs itself, and unless ``seconds`` is a positive number.
+    Raises TypeError for what is no function (``uses``: or class) with a known source text,
+    ValueError for one whose name the program needs itself, and unless ``seconds`` is a positive
+    number.
     """
     processes.check_seconds(seconds)
-    sources = [processes.source(f) for f in (*uses, fn)]
-    for f in (*uses, fn):
-        if f.__name__ in RESERVED:
-            raise ValueError(
-                f"the program has a {f.__name__} of its own; give the function another name"
-            )
-    imports, _, rest = (HERE / "worker.py").read_text(encoding="utf-8").partition(MARK)
+    definitions.check_function(fn)
+    given = [*uses, fn]
+    sources = [definitions.source(each) for each in given]
+    names = [each.__name__ for each in given]
+    for name in names:
+        if name in RESERVED:
+            raise ValueError(f"the program has a {name} of its own; give yours another name")
+    needed: dict[str, str] = {}
+    for cls in filter(inspect.isclass, given):
+        needed |= definitions.imports(cls)
+    imports = [line for name, line in sorted(needed.items()) if name not in (*RESERVED, *names)]
+    head, _, rest = (HERE / "worker.py").read_text(encoding="utf-8").partition(MARK)
     main = rest.partition("\n")[2].strip()
     call = f'if __name__ == "__main__":\n    call_in_group({fn.__name__}, seconds={seconds})\n'
-    parts = [imports.strip(), *sources, main, call]
-    return "\n\n\n".join(part.strip() for part in parts) + "\n"
+    parts = [head, "\n".join(imports), *sources, main, call]
+    return "\n\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def torchrun(
@@ -53,15 +60,17 @@ def torchrun(
 ) -> list:
     """Call ``fn(device, **arguments)`` in processes of one group; return each rank's result.
 
-    ``fn`` and the functions that it ``uses`` travel as source text, with ``os``, ``time``,
-    ``torch``, ``dist``, ``nn`` and ``F`` imported; arguments and results by way of JSON. ``device``
-    is a GPU of the process's own if there are enough, and the group's backend NCCL; else it is the
-    CPU, of which each process gets a share of the cores, and the backend is Gloo. What the
-    processes print appears here. Only this host can reach them (on Windows, the network, too,
+    ``fn`` and the functions and classes that it ``uses`` (a base class before what is derived from
+    it) travel as source text, with ``os``, ``time``, ``torch``, ``dist``, ``nn`` and ``F``
+    imported, and what the classes name of other modules; what was set on a class after its
+    definition stays here. Arguments and results travel by way of JSON.
+
+    ``device`` is a GPU of the process's own if there are enough, and the group's backend NCCL; else
+    it is the CPU, of which each process gets a share of the cores, and the backend is Gloo. What
+    the processes print appears here. Only this host can reach them (on Windows, the network, too,
     unless a firewall forbids it), which is all of its users: PyTorch asks for no password, so
-    others can crash the job or change what it computes. Nothing that they
-    send is restored as objects, unless ``fn`` gathers or broadcasts objects, which travel by
-    `pickle`.
+    others can crash the job or change what it computes. Nothing that they send is restored as
+    objects, unless ``fn`` gathers or broadcasts objects, which travel by `pickle`.
 
     Raises ValueError unless ``num_processes`` is a positive integer, and as `torchrun_script`;
     TimeoutError after ``seconds``, RuntimeError with the last lines if a process fails or ends

@@ -28,9 +28,12 @@ class Links(links.Links):
         torch.set_num_threads(1)
         return [torch.device("cpu")] * k
 
-    def place(self, x, i):
+    def _placed(self, x, i):
         x = torch.as_tensor(x, dtype=torch.float32).detach()
         return x.to(self.devices[i], copy=True)
+
+    def _device(self, x):
+        return x.device
 
     def _cut(self, x, start, stop, axis):
         return x.narrow(axis, start, stop - start)

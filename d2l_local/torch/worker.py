@@ -1,4 +1,4 @@
-"""The program that `torchrun` runs in each process: the functions of a notebook go in below."""
+"""The program that `torchrun` runs in each process: what a notebook defines goes in below."""
 
 import os
 import sys

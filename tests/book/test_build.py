@@ -299,12 +299,51 @@ def test_stamp_edits_only_its_line(tmp_path):
         (":tags: [solution]", ":tags: solution", "is not of type 'array'"),
         (":tags: [solution]", ":tags:", "is not of type 'array'"),
         ("# Look at it | 看看它\nx\n", "", "an empty cell"),
+        ("names:", "framework: [mxnet]\nnames:", "good.md: unknown key framework in the front"),
+        (
+            "names:",
+            "draft: !!python/object/apply:os.abort []\nnames:",
+            "good.md: could not determine",
+        ),
+        (":tags: [solution]", ":tags: !!python/tuple [a]", "good.md: could not determine"),
+        ("names: [nvidia_smi]", "names: &a [*a]", "good.md: maximum recursion depth"),
     ],
 )
 def test_malformed_text(chapter, capsys, old, new, message):
     edit(chapter, old, new)
-    assert call(chapter, "build") == 1
-    assert message in capsys.readouterr().err
+    for command in ("build", "check"):
+        assert call(chapter, command) == 1
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["build", "check", "stamp", "format"])
+@pytest.mark.parametrize(
+    ("file", "data", "message"),
+    [
+        ("chapters/text/good.md", b"", "chapters/text/good.md: the front matter must say"),
+        ("chapters/text/good.md", b"# One\n\nTwo\xff", "chapters/text/good.md:3: no UTF-8"),
+        ("chapters/text/glossary.yml", b"\xff", "chapters/text/glossary.yml:1: no UTF-8"),
+        ("chapters/text/glossary.yml", b"a: [", "chapters/text/glossary.yml: while parsing"),
+        ("pyproject.toml", b"\n\xff", "pyproject.toml:2: no UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named(chapter, capsys, command, file, data, message):
+    (chapter.root / file).write_bytes(data)
+    assert call(chapter, command) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(message) and said.out == ""
+
+
+@pytest.mark.parametrize("data", [b"<<<<<<< HEAD\n{}", b"\xff", b""])
+def test_a_damaged_notebook_is_named(chapter, capsys, data):
+    path = chapter.notebook("mxnet", "en", "good")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(data)
+    for command in ("build", "check"):
+        assert call(chapter, command) == 1
+        said = "".join(capsys.readouterr())
+        assert f"{path}: " in said and "take it from git, or delete it and build it" in said
+    assert path.read_bytes() == data
 
 
 def test_unknown_section(chapter, capsys):
@@ -364,13 +403,21 @@ def problems(chapter):
         ("两个数\n", "两个 x\n", "[code] No space between 汉字 and Latin"),
         ("**参数**（parameter）`x`", "**参数（parameter）**值`x`", "does not become bold"),
         # The rest
-        ("x, y = 1, 2", "x, y = 1, 2\n" * 15, "18 lines; at most 15"),
         ("`sum` and", "{math}`sum` and", "MyST shows as it stands on GitHub: {math}`sum`"),
         ("It is fast.", "```{note}\nfast\n```", "MyST shows as it stands on GitHub: ```{note}"),
         ("It is fast.", "(label)=\nIt is fast.", "MyST shows as it stands on GitHub: (label)="),
         ("It is fast.", ":numref:`x`.", "MyST shows as it stands on GitHub: :numref:`x`"),
         ("## Exercises", "## Problems", "[en] has no heading ## Exercises"),
         ("## 小结", "## 总结", "[zh] has no heading ## 小结"),
+        # Tags
+        ("[nbval-", f"[gpus-{10**20}, nbval-", f"the tag gpus-{10**20} must be like gpus-2"),
+        ("[nbval-", "[gpus-0, nbval-", "[code] the tag gpus-0 must be like gpus-2"),
+        ("[nbval-", "[gpu-2, nbval-", "[code] the tag gpu-2 must be like gpus-2"),
+        (
+            "[nbval-",
+            "[gpus-2, nbval-",
+            "[code] the tag gpus-2 is for a cell that asks d2l.has_gpus(2)",
+        ),
     ],
 )
 def test_check_text(chapter, old, new, message):
@@ -385,6 +432,7 @@ def test_check_text(chapter, old, new, message):
     [
         ("`x`是什么？", "`x`是什么？申请、请求、`nvidia_smi`和`d2l.devices(2)`。"),
         ("1,", "1,  # Ready\n#\n"),
+        ("[nbval-ignore-output]\n", "[gpus-2]\nassert d2l.has_gpus(2)\n"),
         ("很快。", "$x$ 很快，`x`，1.5倍：[页面](https://d2l.ai)。"),
     ],
 )
@@ -602,10 +650,11 @@ def test_run(tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])  # Others: test_processes
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_survives(tmp_path, number):
     source = (
-        "import os, subprocess, time\n"
+        "import os, subprocess, tempfile, time\n"
+        "tempfile.mkdtemp()\n"
         "child = subprocess.Popen(['sleep', '100'])\n"
         "print(os.getpid(), child.pid, file=open('pids.tmp', 'w'))\n"
         "os.rename('pids.tmp', 'pids')\n"
@@ -620,6 +669,7 @@ def test_no_process_survives(tmp_path, number):
     pids = chapter.root / "build/mxnet/en/pids"
     until(pids.exists)
     process.send_signal(number)
+    process.send_signal(number)  # The second one does not keep it from ending well
     _, errors = process.communicate(timeout=30)
     assert process.returncode == (128 + number if number != signal.SIGKILL else -number), errors
     assert_end(map(int, pids.read_text().split()))

@@ -112,21 +112,6 @@ def test_aside_needs_a_plain_title(tmp_path):
     assert "[en/why] an aside begins with its title, a line of plain text" in found(section)
 
 
-def test_asides_have_a_limit_in_every_language_and_framework(tmp_path):
-    half = prose("one", "Title\n\n" + "word " * 350, "题目\n\n" + "字" * 400, kind="aside")
-    other = prose("two", "Title\n\n" + "word " * 300, "题目\n\n" + "字" * 400, kind="aside")
-    assert "[en/one] 652 words of asides in pytorch; at most 600" in found(
-        write(tmp_path, half + other)
-    )
-    for framework in ("mxnet", "pytorch"):  # Each alone is short enough
-        half = half.replace('"kind"', f'"tags": ["{framework}"], "kind"', 2)
-        half, other = other, half
-    assert found(write(tmp_path, half + other)) == ""
-    assert "[zh/one] 603 words" in found(
-        write(tmp_path, prose("one", "Title\n\nShort.", "字" * 900 + "一二三四五", kind="aside"))
-    )
-
-
 QUESTION = prose(
     "guess",
     "**Predict**: how many?\n\n1. Two.\n2. Three\n   or more.",

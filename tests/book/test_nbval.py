@@ -44,6 +44,17 @@ CELLS = [
     ),
     ("print('<NDArray 2x3 @cpu(0)>')", "<NDArray 2x3 @gpu(1)>\n", False),
     ("print('<NDArray 2x3 @cpu(1)>')", "<NDArray 3x2 @cpu(1)>\n", True),
+    (
+        "print('Data: a sample; 12,000 training and 2,000 test images')",
+        "Data: Fashion-MNIST from ~/.mxnet; 60,000 training and 10,000 test images\n",
+        False,
+    ),
+    (
+        "print('数据：样本；训练图像12,000张，测试图像2,000张')",
+        "数据：Fashion-MNIST，来自~/.mxnet；训练图像60,000张，测试图像10,000张\n",
+        False,
+    ),
+    ("print('Data: a sample')", "Data: none\n", True),
     ("print('ignored')", "whatever\n", False),
     # The lanes beside its picture differ from run to run.
     (

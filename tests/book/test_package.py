@@ -74,8 +74,10 @@ def test_the_metadata_name_version_license_and_what_pip_can_install(wheel):
     [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
     metadata = message_from_bytes(archive.read(name))
     assert (metadata["Name"], metadata["Version"]) == ("d2l-local", VERSION)
-    assert metadata["License-Expression"] == "MIT"
-    assert name.replace("METADATA", "licenses/LICENSE") in archive.namelist()
+    assert metadata["License-Expression"] == "MIT AND OFL-1.1"
+    licenses = name.replace("METADATA", "licenses/")
+    texts = "LICENSE", "d2l_local/fonts/OFL.txt", "d2l_local/data/fashion-mnist-sample.LICENSE"
+    assert {licenses + text for text in texts} <= {*archive.namelist()}
     # d2l's NumPy has no wheel for Python 3.12, and MXNet's none for 3.13.
     asked = metadata.get_all("Requires-Dist")
     assert "d2l==1.0.3; python_version < '3.12'" in asked
@@ -148,10 +150,81 @@ def test_nothing_is_left_of_a_copy_that_failed(tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_edition_that_there_is_not(tmp_path, capsys):
-    assert notebooks.main([str(tmp_path / "book"), "--framework", "mxnet", "--language", "xx"]) == 1
-    assert "no notebooks for mxnet in 'xx'; there are some in: en, zh" in capsys.readouterr().out
+def test_nothing_stays_of_a_copy_that_was_killed(tmp_path):
+    killed = (
+        "import os, sys; from d2l_local import notebooks; write = notebooks._copy\n"
+        "notebooks._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
+        "notebooks.get(sys.argv[1], 'mxnet', 'en')"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, tmp_path / "book"], cwd=ROOT)
+    assert done.returncode == -9 and [path.name for path in tmp_path.iterdir()] != []
+    notebooks.get(tmp_path / "book", "mxnet", "en")
+    assert [path.name for path in tmp_path.iterdir()] == ["book"]
+
+
+@pytest.mark.parametrize("language", ["xx", "en/../zh", "../../mxnet/en", ".", ""])
+def test_an_edition_that_there_is_not(language, tmp_path, capsys):
+    choice = ["--framework", "mxnet", "--language", language]
+    assert notebooks.main([str(tmp_path / "book"), *choice]) == 1
+    said = capsys.readouterr().out
+    assert f"no notebooks for mxnet in {language!r}; there are some in: en, zh" in said
+    with pytest.raises(ValueError, match="no notebooks for"):
+        notebooks.get(tmp_path / "book", "../chapters/mxnet", "en")
     assert not list(tmp_path.iterdir())
+
+
+def test_of_two_at_once_the_slower_one_says_what_is_there(tmp_path, monkeypatch):
+    def overtaken(source, whole, copy=notebooks._copy):
+        copy(source, whole)
+        (tmp_path / "book/mxnet/en").mkdir(parents=True)
+        (tmp_path / "book/mxnet/en/index.ipynb").write_text("the faster one's")
+
+    monkeypatch.setattr(notebooks, "_copy", overtaken)
+    with pytest.raises(FileExistsError, match="mxnet/en is there already and stays as it is"):
+        notebooks.get(tmp_path / "book", "mxnet", "en")
+    assert (tmp_path / "book/mxnet/en/index.ipynb").read_text() == "the faster one's"
+    assert [path.name for path in tmp_path.iterdir()] == ["book"]
+
+
+def test_a_folder_that_looks_like_an_option(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert notebooks.main(["--framework", "mxnet", "--", "-x"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1]
+    assert command.endswith(" -m d2l_local lab ./-x/mxnet/en")
+
+
+@pytest.mark.skipif(not installed.checkout(), reason="the package is installed")
+@pytest.mark.parametrize("folder", [".", "mine", "chapters/mxnet/../../mine"])
+def test_no_copy_goes_into_the_repository(folder, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    before = sorted(ROOT.iterdir())
+    assert notebooks.main([folder, "--framework", "mxnet", "--language", "zh"]) == 1
+    said = capsys.readouterr().out
+    assert "would be in the repository, which has these notebooks; nothing was copied" in said
+    assert f"To open them, type: {installed.read('mxnet', 'zh')}. For a copy of your own" in said
+    assert sorted(ROOT.iterdir()) == before
+
+
+def test_jupyterlab_that_is_missing_is_named(tmp_path, monkeypatch, capsys):
+    Pip(monkeypatch, "torch", "d2l")
+    monkeypatch.setattr(installed, "has_jupyterlab", lambda: False)
+    assert notebooks.main([str(tmp_path)]) == 0
+    said, command = capsys.readouterr().out.splitlines()[-2:]
+    assert said == f"JupyterLab is not installed in this Python, {sys.executable}"
+    first, last = command.split(" && ")
+    assert " install " in first and first.endswith(" jupyterlab")
+    assert last.endswith(f"-m d2l_local lab {tmp_path}/pytorch/en")
+
+
+def test_after_a_copy_the_preflight_names_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(installed, "checkout", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    assert installed.read("mxnet").endswith("-m d2l_local get")
+    for age, (folder, language) in enumerate((("b", "en"), ("a", "zh"))):
+        copied = notebooks.get(folder, "mxnet", language)
+        os.utime(copied, (age, age))
+        assert installed.read("mxnet").endswith(f"-m d2l_local lab {folder}/mxnet/{language}")
+    assert installed.read("pytorch").endswith("-m d2l_local get")
 
 
 class Pip:

@@ -31,6 +31,16 @@ OVER_CABLE = (
     "d2l.torchrun = lambda *_, **__: [({{}}, 0, turns, once)]\n"
 )
 RUNS = "shard = train_batch = mlp = train = None\nk, d2l.torchrun = 2, lambda *_, **__: [{runs}]"
+# What training ResNet-18 comes to on one device and on two.
+TRAINED = (
+    "devices, results = [mx.cpu(0), mx.cpu(1)], iter([{accuracies}])\n"
+    "train_resnet = lambda *_, **__: next(results)"
+)
+TRAINED_IN_PROCESSES = (
+    "Residual = resnet18 = shard = train_batch = evaluate = train_resnet = None\n"
+    "k, results = 2, iter([{accuracies}])\n"
+    "d2l.torchrun = lambda *_, **__: [[(1.0, 0.5, next(results))]]"
+)
 NEGATIONS = (
     Negation(
         "mxnet",
@@ -112,6 +122,30 @@ NEGATIONS = (
         "rate-lesson_1",
         "accuracies = [[0.8] * 10, [0.7] * 10, [0.8] * 10, [0.8] * 10]",
         "the rule holds for 32 devices as well",
+    ),
+    Negation(
+        "mxnet",
+        "resnet-guess_1",
+        TRAINED.format(accuracies="0.6, 0.62"),
+        "the network hardly learns",
+    ),
+    Negation(
+        "mxnet",
+        "resnet-guess_1",
+        TRAINED.format(accuracies="0.8, 0.72"),
+        "two devices learn less than one",
+    ),
+    Negation(
+        "pytorch",
+        "resnet-guess_1",
+        TRAINED_IN_PROCESSES.format(accuracies="0.6, 0.62"),
+        "the network hardly learns",
+    ),
+    Negation(
+        "pytorch",
+        "resnet-guess_1",
+        TRAINED_IN_PROCESSES.format(accuracies="0.8, 0.72"),
+        "two devices learn less than one",
     ),
     Negation(
         "mxnet",
@@ -222,7 +256,7 @@ NEGATIONS = (
         "path, accuracies, mlp = '', 3 * [[0.8]], lambda: nn.Linear(1, 1)\n"
         "torch.load = lambda *_, **__: mlp().state_dict()\n"
         "test = torch.ones(9, 1), torch.zeros(9)\n"
-        "d2l.load_data_fashion_mnist = lambda n: ([], [test])\n"
+        "d2l.load_data_fashion_mnist = lambda *_, **__: ([], [test])\n"
         "d2l.accuracy = lambda y_hat, y: 1",
         "what was loaded is another network",
     ),

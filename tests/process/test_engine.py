@@ -185,6 +185,42 @@ def test_an_empty_setting_is_none():
     assert "ignored" not in result["report"]
 
 
+JOB = dict.fromkeys(engine.JOB, "1")
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"DMLC_ROLE": "foo"}, "DMLC_ROLE='foo', .* but lacks DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT"),
+        ({"DMLC_ROLE": "server"}, "DMLC_ROLE='server', .* lacks .*, DMLC_NUM_SERVER"),
+        ({"DMLC_ROLE": ""}, "DMLC_ROLE='', "),
+        ({**JOB, "DMLC_ROLE": "foo"}, "DMLC_ROLE='foo', .* but a job has no such role"),
+        ({**JOB, "DMLC_ROLE": "server", "DMLC_NUM_WORKER": None}, "but lacks DMLC_NUM_WORKER. "),
+    ],
+)
+def test_a_role_that_a_job_has_left_is_named(settings, reason):
+    with pytest.raises(RuntimeError, match=f"LoadError: .*{reason}.*Type: unset DMLC_ROLE"):
+        run(two_devices, **settings)
+
+
+def in_a_notebook():
+    import sys
+
+    from d2l_local.prepare import engine
+
+    sys.modules["ipykernel"] = sys
+    engine.load()
+
+
+def test_a_notebook_becomes_no_server():
+    with pytest.raises(RuntimeError, match="DMLC_ROLE='server', .* the import would never return"):
+        run(in_a_notebook, DMLC_ROLE="server", **JOB)
+
+
+def test_a_worker_s_role_alone_does_no_harm():
+    assert run(two_devices, DMLC_ROLE="worker")["sums"] == [400.0**3]
+
+
 # --- MXNet imported first -------------------------------------------------------------------------
 
 

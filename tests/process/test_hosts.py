@@ -37,6 +37,46 @@ def test_wrong_numbers_are_refused():
     for bandwidth, latency in ((0, 0), (-1, 0), (float("nan"), 0), ("1", 0), (W, -1e-3)):
         with pytest.raises(ValueError, match="must be a positive number, not "):
             Hosts(2, bandwidth, latency)
+    with pytest.raises(ValueError, match="k must be at most 254, .* not 300"):
+        Hosts(300, W)
+
+
+def test_there_are_no_hosts_outside_of_the_block():
+    net = Hosts(2, W)
+    with pytest.raises(RuntimeError, match=r"within `with Hosts\(2, …\) as hosts:`"):
+        net.start(0, ["true"])
+    with pytest.raises(RuntimeError, match="outside of their block"):
+        net.seconds(THERE_AND_BACK, 8)
+    for wrong in (9, -1, 0.0, None):
+        with pytest.raises(
+            ValueError, match=f"host must be one of the integers 0 to 1, not {wrong}"
+        ):
+            net.start(wrong, ["true"])
+
+
+@pytest.mark.parametrize(
+    ("transfer", "message"),
+    [
+        ((0, 1, -1.0), "share must be a positive number, not -1.0"),
+        ((0, 1, float("nan")), "not nan"),
+        ((0, 9, 1.0), "target must be one of the integers 0 to 1, not 9"),
+        ((-1, 0, 1.0), "source must be one of the integers 0 to 1, not -1"),
+        ((0, 0, 1.0), "a host sends nothing to itself"),
+        ((0, 1), "not enough values"),
+        (0, "cannot unpack"),
+    ],
+)
+def test_a_wrong_transfer_is_refused_before_anything_is_sent(transfer, message):
+    with pytest.raises(ValueError) as refused:
+        Hosts(2, W).seconds([[(0, 1, 1.0)], [transfer]], 100)
+    assert str(refused.value).startswith(f"{transfer!r} is no transfer (source, target, share)")
+    assert message in str(refused.value)
+
+
+def test_wrong_sizes_and_repeats_of_an_exchange_are_refused():
+    for n, repeats in ((0, 3), (float("inf"), 3), (-8, 3), (8, 0), (8, 1.5)):
+        with pytest.raises(ValueError, match="must be a positive"):
+            Hosts(2, W).seconds(THERE_AND_BACK, n, repeats)
 
 
 def test_what_is_missing_is_named(monkeypatch, capsys):
@@ -95,6 +135,8 @@ def test_nothing_is_left_behind():
         pids = descendants() - before
         assert len(pids) >= 5  # Three namespaces, two players
     assert until(lambda: not any(map(runs, pids)))
+    with pytest.raises(RuntimeError, match="outside of their block"):
+        net.seconds(THERE_AND_BACK, 8)
 
 
 @needs_hosts

@@ -150,10 +150,43 @@ def test_a_python_without_packages_in_the_repository(empty_python, copy):
     for name in ("NumPy", "MXNet", "d2l"):
         assert table[name].strip() == "not installed"
     assert "GiB" in table["memory"] and table["driver"]
+    assert table["data set"].strip() == "cannot be read: NumPy is not installed"
     text, command = verdict(done)
     assert text.startswith("Not ready: MXNet does not run: ")
     assert command == "make setup"
     assert json.loads(run("--json", python=empty_python, cwd=copy).stdout)["ready"] is False
+
+
+def test_without_make_set_up_is_a_command_of_the_package(empty_python, copy, tmp_path):
+    for file in ("Makefile", "environment.yml"):
+        (copy / file).touch()
+    done = run(python=empty_python, cwd=copy, PATH=tmp_path)
+    assert done.returncode == 1
+    command = "python3 -m d2l_local setup --framework mxnet"
+    assert verdict(done)[1] == command
+    elsewhere = run(python=empty_python, cwd=tmp_path, PATH=tmp_path, PYTHONPATH=copy)
+    assert elsewhere.stdout.endswith(f"Type:\ncd here\n{command}\n")
+
+
+def test_an_environment_that_make_has_not_made_is_opened_without_it(copy, monkeypatch):
+    for file in ("Makefile", "environment.yml"):
+        (copy / file).touch()
+    monkeypatch.setattr(installed, "ROOT", copy)
+    monkeypatch.setattr(installed, "VENVS", {"mxnet": copy / ".venv"})
+    monkeypatch.setattr(sys, "prefix", str(copy / ".venv"))
+    monkeypatch.setattr(installed, "has_jupyterlab", lambda: True)
+    monkeypatch.chdir(copy)
+    lab = f"{sys.executable} -m d2l_local lab chapters/mxnet/zh"
+    assert installed.read("mxnet", "zh") == lab
+    (copy / ".venv").mkdir()
+    (copy / ".venv" / "ready-mxnet").touch()
+    assert installed.read("mxnet", "zh") == "make lab LANGUAGE=zh"
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert installed.read("mxnet", "zh") == lab
+    # Of a Python without JupyterLab, which is not the environment that has it
+    monkeypatch.setattr(installed, "has_jupyterlab", lambda: False)
+    monkeypatch.setattr(sys, "prefix", "/usr")
+    assert installed.read("mxnet") == ".venv/bin/python -m d2l_local lab chapters/mxnet/en"
 
 
 def test_the_wrong_python_is_sent_to_the_right_one(empty_python, copy, tmp_path):
@@ -487,8 +520,12 @@ def test_a_python_that_is_too_old():
     assert done.stderr.count("\n") == 1
 
 
-def test_a_python_that_is_too_new_is_named(monkeypatch):
-    facts = {"framework": {"name": "mxnet", "error": "the reason"}, "nvidia": {}, "data": {}}
-    assert "known to run" not in next(preflight._problems(facts))[0]
+def test_a_python_that_is_too_new_is_named(monkeypatch, facts):
+    failed = {"framework": {"name": "mxnet", "error": "the reason"}, "nvidia": {}, "data": {}}
+    known = "MXNet is known to run on Python 3.9 to 3.13, and this is 3.14"
+    assert "known to run" not in next(preflight._problems(failed))[0]
+    assert not any("known to run" in note for note in preflight._notes(facts()))
     monkeypatch.setattr(sys, "version_info", (3, 14, 0))
-    assert "It is known to run on Python 3.9 to 3.13" in next(preflight._problems(facts))[0]
+    assert next(preflight._problems(failed))[0] == f"MXNet does not run: the reason. {known}"
+    [note] = preflight._notes(facts())  # Also where nothing has failed yet
+    assert note.startswith(known) and "make a new environment with one of these" in note

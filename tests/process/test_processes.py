@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import fcntl
 import importlib
 import json
 import os
@@ -9,7 +12,7 @@ import random
 import signal
 import subprocess
 import sys
-import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from d2l_local import processes
@@ -369,36 +372,93 @@ def test_no_file_is_left(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def old(folder):
+HOLDS = """
+import os, sys
+from d2l_local import processes
+with processes.temporary_folder(sys.argv[1]) as folder:
+    open(os.path.join(folder, "half a result"), "w").close()
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def holder(where):
+    """A process that holds a folder, and that folder."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", HOLDS, where], **pipes) as process:
+        yield process, Path(process.stdout.readline().strip())
+        process.kill()
+
+
+def left(folder):
     folder.mkdir()
     (folder / "result.json").write_text("{}")
-    os.utime(folder, (time.time() - 2 * processes.DAY,) * 2)
     return folder
 
 
-def test_folders_of_killed_processes_are_swept(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    left, others = old(tmp_path / "d2l-job-left"), old(tmp_path / "d2l-1000")
-    young = tmp_path / "d2l-job-young"
-    young.mkdir()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_folders_of_killed_processes_are_swept_at_once(tmp_path, number):
+    with holder(tmp_path) as (_, in_use), holder(tmp_path) as (process, folder):
+        process.send_signal(number)
+        process.wait()
+        assert folder.exists()
+        with processes.temporary_folder(tmp_path):
+            assert not folder.exists() and list(in_use.iterdir())
+
+
+def test_what_is_none_of_our_folders_stays(tmp_path):
+    others = left(tmp_path / "d2l-1000")
     (tmp_path / "d2l-job-link").symlink_to(others)
-    with processes.temporary_folder() as folder:
-        os.utime(folder, (0, 0))
-        assert not left.exists()
-        in_new_process(a_result, seconds=60)
-        assert os.path.exists(folder)  # Old by its date, and in use
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "d2l-job-young",
-        "d2l-job-link",
-        "d2l-1000",
-    }
-    assert list(others.iterdir())
+    (tmp_path / "d2l-job-file").touch()
+    with processes.temporary_folder(tmp_path):
+        pass
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"d2l-job-link", "d2l-job-file", "d2l-1000"} and list(others.iterdir())
+
+
+def test_a_folder_that_is_swept_before_it_is_held_is_made_anew(tmp_path, monkeypatch):
+    made = []
+
+    def swept(where, new=processes._new_folder):
+        made.append(new(where))
+        if len(made) == 1:
+            os.rmdir(made[0].name)
+        return made[-1]
+
+    monkeypatch.setattr(processes, "_new_folder", swept)
+    with processes.temporary_folder(tmp_path) as folder:
+        assert folder == made[1].name and os.path.exists(folder)
+    assert len(made) == 2 and not list(tmp_path.iterdir())
+
+
+def test_nobody_sweeps_what_others_use(tmp_path):
+    def use(number):
+        for _ in range(50):
+            with processes.temporary_folder(tmp_path) as folder:
+                Path(folder, "mine").write_text(str(number))
+                assert os.listdir(folder) == ["mine"]
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(use, range(8)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_without_locks(tmp_path, monkeypatch):
+    def refuses(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    other = left(tmp_path / "d2l-job-other")
+    with processes.temporary_folder(tmp_path) as folder:
+        assert os.path.exists(folder) and other.exists()
+    assert not os.path.exists(folder)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_folders_of_others_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    theirs = old(tmp_path / "d2l-job-theirs")
+    theirs = left(tmp_path / "d2l-job-theirs")
     os.chown(theirs, 12345, 12345)
     with processes.temporary_folder():
         assert theirs.exists()
@@ -408,6 +468,8 @@ def test_no_room_for_a_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     with pytest.raises(FileNotFoundError, match="name another folder in TMPDIR: .*missing"):
         in_new_process(a_result)
+    with pytest.raises(FileNotFoundError, match="directory; make room: .*missing"):
+        processes.temporary_folder(tmp_path / "missing").__enter__()
 
 
 def test_only_the_standard_library_is_needed(tmp_path):

@@ -3,16 +3,18 @@
 import ast
 import contextlib
 import importlib
+import json
 import os
 import re
 import subprocess
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
-from helpers import until
+from helpers import run_cells, until
 
 torch = pytest.importorskip("torch")
 
@@ -207,8 +209,104 @@ def test_torchrun_with_a_name_that_the_program_needs():
         return 1
 
     for uses, fn in (((), dist), ((dist,), total)):
-        with pytest.raises(ValueError, match="has a dist of its own; give the function another"):
+        with pytest.raises(ValueError, match="has a dist of its own; give yours another name"):
             d2l.torchrun(fn, 1, uses=uses)
+
+
+CLASSES = [
+    """
+    import enum, functools, json, math
+    from dataclasses import dataclass, field
+    from pathlib import Path as P
+    from typing import Optional
+    import torch
+    from torch import nn
+    from torch.utils.data import Dataset
+    from d2l_local import torch as d2l
+    """,
+    """
+    @dataclass(frozen=True)
+    class Config:
+        width: int = 3
+        names: Optional[list] = field(default_factory=list)
+    """,
+    """
+    class Kind(enum.Enum):
+        SUM = 1
+    """,
+    """
+    def counted(cls):
+        cls.count = 2
+        return cls
+
+    class Block(nn.Module):
+        scale = 2
+        def __init__(self, config: Config):
+            super().__init__()
+            self.linear = nn.Linear(config.width, 1, bias=False)
+            nn.init.ones_(self.linear.weight)
+
+        @torch.no_grad()
+        def forward(self, X):
+            return F.relu(self.linear(X)) * self.scale
+    """,
+    """
+    @counted
+    class Net(Block):
+        @staticmethod
+        def half(x): return x / math.sqrt(4)
+
+        @functools.cached_property
+        def home(self): return P("a").name
+
+        def forward(self, X):
+            return self.half(super().forward(X)) + self.count
+
+    class Ones(Dataset):
+        def __len__(self): return 5
+    """,
+    """
+    def job(device):
+        net = Net(Config()).to(device)
+        total = net(torch.ones(1, Config().width, device=device))
+        dist.all_reduce(total)
+        return [total.item(), net.home, Kind.SUM.value, len(Ones()), Config(names=[1]).names]
+
+    results = []
+    uses = [Config, Kind, counted, Block, Net, Ones]
+    results += d2l.torchrun(job, 2, uses=uses)
+    """,
+    """
+    @dataclass(frozen=True)
+    class Config:
+        width: int = 4
+        names: Optional[list] = field(default_factory=list)
+    """,
+    """
+    results += d2l.torchrun(job, 1, uses=iter([Config, *uses[1:]]))
+    results += d2l.torchrun(job, 1, uses=uses)
+    print(json.dumps(results))
+    """,
+]
+
+
+def test_torchrun_with_classes_of_a_notebook(tmp_path):
+    """With what they are made of, and in the form that each had when it was defined."""
+    out = run_cells([textwrap.dedent(cell) for cell in CLASSES], tmp_path)
+    rest = ["a", 1, 5, [1]]
+    assert json.loads(out) == [[10.0, *rest], [10.0, *rest], [6.0, *rest], [5.0, *rest]]
+
+
+def test_torchrun_with_classes_that_it_cannot_send():
+    class nn:  # noqa: N801
+        pass
+
+    with pytest.raises(TypeError, match="a function defined with def is needed, not <class .*nn'"):
+        d2l.torchrun(nn, 1)
+    with pytest.raises(ValueError, match="the program has a nn of its own; give yours another"):
+        d2l.torchrun(total, 1, uses=[nn])
+    with pytest.raises(TypeError, match="the source text of Made as it is now is not known"):
+        d2l.torchrun(total, 1, uses=[type("Made", (), {})])
 
 
 def leaves(device, code):

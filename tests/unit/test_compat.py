@@ -6,18 +6,20 @@ import copy
 import os
 import pickle
 import sys
+import textwrap
 import types
 import warnings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from d2l_local.prepare import compat
+from d2l_local.prepare import compat, libraries
 
 import numpy as np
 import pytest
 from helpers import python
 
 compat.apply()
+libraries.load_system_libraries()
 mx = pytest.importorskip("mxnet")
 nd = mx.nd
 
@@ -26,8 +28,9 @@ TWO, THREE = np.int64(2), np.int64(3)
 
 
 def run(code: str) -> str:
-    """What ``code`` prints in a fresh interpreter."""
-    return python(code, OMP_NUM_THREADS="1").stdout
+    """What ``code`` prints in a fresh interpreter that has what libmxnet.so needs of the system."""
+    first = "from d2l_local.prepare import libraries\nlibraries.load_system_libraries()\n"
+    return python(first + textwrap.dedent(code), OMP_NUM_THREADS="1").stdout
 
 
 @pytest.fixture

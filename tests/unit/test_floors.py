@@ -20,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # Which room stands on which: a module imports from its own room and from the floors below. Rooms
 # of one floor do not know each other, so that MXNet's and PyTorch's load nothing of one another.
 FLOORS = (
-    ("d2l_local.arguments", "d2l_local.frameworks", "d2l_local.language"),
+    (
+        *("d2l_local.arguments", "d2l_local.definitions"),
+        *("d2l_local.frameworks", "d2l_local.language"),
+    ),
     ("d2l_local.machine", "d2l_local.processes"),
     ("d2l_local.measure", "d2l_local.data", "d2l_local.hosts"),
     ("d2l_local.prepare",),
@@ -37,6 +40,7 @@ FLOORS = (
 BOOK = {
     "book.builder": (),
     "book.figures": (),
+    "book.font": (),
     "book.web": (),
     "book.nbval": ("book.builder",),
     "book.fashion_mnist_sample": (),

@@ -25,7 +25,7 @@ TABLES = sorted(language.FOLDER.glob("*.json"))
 @pytest.fixture(autouse=True)
 def clean():
     """Each test finds, and leaves, fonts and tables as they were."""
-    caches = (language.table, language._known, fonts.find, fonts._tell_once)
+    caches = (language.table, language._known, fonts._families)
     with matplotlib.rc_context():
         for cache in caches:
             cache.cache_clear()
@@ -121,46 +121,65 @@ def test_tables_align_wide_characters():
     assert language.columns("BLAS内核") == 8
 
 
+# ---- Fonts ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """A machine without fonts: Matplotlib knows none but its own."""
+    own = font_manager.findSystemFonts(str(Path(matplotlib.get_data_path()) / "fonts"))
+    known = [font for font in font_manager.fontManager.ttflist if font.fname in own]
+    assert known
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", known)
+
+
 def drawn(monkeypatch, lang):
     monkeypatch.setenv("D2L_LANGUAGE", lang)
+    fonts.prepare()  # As a face does when it is imported
     ax = Timeline({"cpu/0": [("dot", 0.0, 1.0), ("copy", 1.0, 2.0)]}).plot()
+    ax.figure.canvas.draw()
     return [ax.get_xlabel(), *(text.get_text() for text in ax.get_legend().get_texts())]
 
 
-def test_a_timeline_is_labeled_in_the_language_where_a_font_can_write_it(monkeypatch):
-    monkeypatch.setattr(fonts, "find", lambda lang: "DejaVu Sans Mono")  # Stands for one that can
+def boxes(recorded) -> list[str]:
+    """What Matplotlib said of characters that it has no glyph for."""
+    return [str(w.message) for w in recorded if "Glyph" in str(w.message)]
+
+
+def test_a_timeline_is_labeled_in_the_language(monkeypatch, bare, recwarn):
     assert drawn(monkeypatch, "zh") == ["时间（毫秒）", "计算", "复制"]
-    assert "DejaVu Sans Mono" in matplotlib.rcParams["font.family"]
     assert drawn(monkeypatch, "en") == ["time (ms)", "compute", "copy"]
+    assert boxes(recwarn) == []
 
 
-def test_without_a_font_labels_are_english_and_a_notebook_is_told_once(monkeypatch, capsys):
-    import IPython
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_a_language_is_written_on_a_machine_without_fonts(monkeypatch, bare, recwarn, path):
+    """If not: put a font that can into `d2l_local/fonts`, and its family first under ``fonts``."""
+    monkeypatch.setenv("D2L_LANGUAGE", path.stem)
+    fonts.prepare()
+    figure = plt.figure()
+    lines = language.table(path.stem)["lines"].values()
+    figure.text(0, 0, "".join(sorted({c for line in lines for c in line})))
+    figure.canvas.draw()
+    assert boxes(recwarn) == []
 
-    monkeypatch.setattr(fonts, "find", lambda lang: None)
-    monkeypatch.setattr(IPython, "get_ipython", object)
+
+def test_what_that_font_lacks_comes_from_one_of_the_system(monkeypatch, bare):
+    families = ["D2L Local Sans SC", "None", "DejaVu Serif", "DejaVu Sans Mono"]
+    monkeypatch.setattr(language, "table", lambda lang: {"fonts": families})
     for _ in range(2):
-        assert drawn(monkeypatch, "zh") == ["time (ms)", "compute", "copy"]
-    told = capsys.readouterr().out
-    assert told.count("\n") == 1 and "fonts-noto-cjk" in told
+        fonts.prepare()
+        used = matplotlib.rcParams["font.family"]
+        assert [family for family in used if family in families] == [families[0], families[2]]
+        fonts.prepare()
+        assert matplotlib.rcParams["font.family"] == used  # Not twice
+        matplotlib.rcdefaults()  # As a style may
 
 
-def test_a_font_installed_after_matplotlib_looked_is_found(monkeypatch):
-    mono = next(f for f in font_manager.fontManager.ttflist if f.name == "DejaVu Sans Mono")
-    others = [f for f in font_manager.fontManager.ttflist if f.name != "DejaVu Sans Mono"]
-    monkeypatch.setattr(font_manager.fontManager, "ttflist", others)
-    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [mono.fname])
-    monkeypatch.setattr(language, "table", lambda lang: {"fonts": ["None", "DejaVu Sans Mono"]})
-    assert fonts.find("zh") == "DejaVu Sans Mono"
-
-
-def test_the_chosen_font_has_the_characters(monkeypatch, recwarn):
-    for path in TABLES:
-        table = json.loads(path.read_text("utf-8"))
-        monkeypatch.setenv("D2L_LANGUAGE", path.stem)
-        if not fonts.prepare():
-            pytest.skip(f"no font for {path.stem} here: {table['package']} has one")
-        figure = plt.figure()
-        figure.text(0, 0, "".join(sorted({c for line in table["lines"].values() for c in line})))
-        figure.canvas.draw()
-    assert [str(w.message) for w in recwarn if "Glyph" in str(w.message)] == []
+def test_a_language_without_a_font_keeps_its_words(monkeypatch, bare, recwarn):
+    monkeypatch.setattr(
+        language, "table", lambda lang: {"fonts": ["None"], "lines": {"copy": "写"}}
+    )
+    assert fonts.label("copy") == "写" and fonts.label("dot") == "dot"
+    plt.figure().text(0, 0, fonts.label("copy")).figure.canvas.draw()
+    assert len(boxes(recwarn)) == 1  # Matplotlib says it

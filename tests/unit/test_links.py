@@ -25,9 +25,13 @@ def test_links_count_what_they_carry(d2l):
         pieces = two.split(x, sizes, axis)
         assert tuple(piece.shape[axis] for piece in pieces) == shapes
         assert (two.join(pieces, axis) == whole).all()
-    for wrong in ([5], [2, 2]):
-        with pytest.raises(ValueError, match="no sizes of 2 pieces"):
+    for wrong in ([5], [2, 2], [], [5, 0], [6, -1], [2.5, 2.5]):
+        with pytest.raises(ValueError, match="no sizes of 2 pieces that make 5"):
             two.split(x, wrong)
+    with pytest.raises(ValueError, match="length 1 leaves nothing for some of 2 devices"):
+        two.split(x[:1])
+    with pytest.raises(ValueError, match=r"shape \(5, 4\) has no axis 2"):
+        two.split(x, axis=2)
     assert two.count() == 0 and two.send(x, 0, 0) is x and two.sent == []
 
     there = two.send(x, 0, 1)
@@ -40,6 +44,21 @@ def test_links_count_what_they_carry(d2l):
         two.difference(x, whole.T)
     with pytest.raises(ValueError):
         two.difference([x], [x, x])
+
+    for wrong in (7, 2, -1, 1.0, True, None):
+        refused = f"number of a device must be one of the integers 0 to 1, not {wrong}"
+        for call in (
+            lambda: two.send(x, 0, wrong),  # noqa: B023
+            lambda: two.send(x, wrong, 0),  # noqa: B023
+            lambda: two.place(x, wrong),  # noqa: B023
+        ):
+            with pytest.raises(ValueError, match=refused):
+                call()
+    if two.devices[0] != two.devices[1]:
+        for i, j in ((1, 0), (1, 1)):
+            with pytest.raises(ValueError, match="device 1, .* cannot send an array that is on"):
+                two.send(x, i, j)
+    assert two.sent == []
 
     # The gradient comes back over the link, and counts
     y = two.place(rng.normal(size=(5, 4)), 1)
@@ -83,5 +102,9 @@ def test_the_stages_of_a_pipeline_keep_their_orders(d2l):
 
     with pytest.raises(ValueError, match="stage 1 does B0 before F0"):
         two.pipeline([["F0", "B0"], ["B0", "F0"]], forward, backward, xs)
+    with pytest.raises(ValueError, match="3 stages need as many devices, not 2"):
+        two.pipeline([*orders, []], forward, backward, xs)
+    with pytest.raises(ValueError, match="micro-batch 1 has no input: there are 1"):
+        two.pipeline(orders, forward, backward, xs[:1])
     with pytest.raises(ZeroDivisionError):  # And the other stage does not wait for ever
         two.pipeline(orders, lambda s, j, x: 1 / 0, backward, xs)

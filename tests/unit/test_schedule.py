@@ -114,8 +114,26 @@ def test_a_task_takes_as_long_as_in_the_recording():
         ),
         ([["forward"]], "F0, B0, F1, …, not 'forward'"),
         ([["C0"]], "not 'C0'"),
+        ([["F0", "F1", "F0"]], "stage 0 does F0 twice"),
     ],
 )
 def test_orders_that_no_pipeline_can_keep(orders, message):
     with pytest.raises(ValueError, match=message):
         pipeline_schedule(orders, {"F": 1.0, "B": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"F": -1.0, "B": 1.0}, "stage 0: F0 must take 0 seconds or more, not -1.0"),
+        ({"F": 1.0, "B": float("nan")}, "stage 0: B0 must take 0 seconds or more, not nan"),
+        ({"F": 1.0}, "times have no 'B', which B0 needs: {'F': 1.0}"),
+        (Timeline({"stage 0": [("F0", 0, 1)]}), "the recording has B0 0 times on stage 0"),
+        (Timeline(), "the recording has F0 0 times on stage 0"),
+        (Timeline({"stage 0": [("F0", 0, 1), ("F0", 1, 2)]}), "has F0 2 times on stage 0"),
+        (Timeline({"stage 0": [("F0", 1, 0), ("B0", 1, 2)]}), "not -1"),
+    ],
+)
+def test_times_that_no_task_can_take(times, message):
+    with pytest.raises(ValueError, match=message):
+        pipeline_schedule([["F0", "B0"]], times)

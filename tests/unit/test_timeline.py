@@ -396,6 +396,17 @@ def test_saved_trace_is_chrome_s_format(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
 
 
+def test_times_that_no_json_has_are_refused(tmp_path):
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="cpu/0: the times of Span.*'dot'.* must be finite"):
+            Timeline({"cpu/0": [("dot", 0, 1), ("dot", 1, wrong)]})
+        timeline = Timeline({"cpu/0": [("dot", 0, 1)]})
+        timeline.lanes["cpu/0"].append(Span("dot", 1, wrong))
+        with pytest.raises(ValueError, match="JSON"):
+            timeline.save(tmp_path / "trace.json")
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_saved_trace_goes_nowhere_else(tmp_path):
     """In a folder for everybody somebody may have put links where files are about to be made."""
     precious = tmp_path / "precious"

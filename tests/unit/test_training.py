@@ -76,6 +76,18 @@ def test_accuracy_with_labels_in_a_column(array):
     assert d2l.accuracy(predicted, column.reshape((-1,))) == 3.0
     with pytest.raises(ValueError, match=r"of shape \(4, 3\), but labels of shape \(3, 1\)"):
         d2l.accuracy(array(scores), column[:3])
+    cube = column.reshape((4, 1, 1))
+    for wrong in (
+        (array(scores), cube),
+        (cube, column),
+        (array(scores).reshape((4, 3, 1)), column),
+    ):
+        with pytest.raises(
+            ValueError, match=r"accuracy: predictions of shape .*4, .*\(n, classes\)"
+        ):
+            d2l.accuracy(*wrong)
+    with pytest.raises(ValueError, match=r"labels of shape \(2, 2\)"):
+        d2l.accuracy(array(scores), column.reshape((2, 2)))
 
 
 def test_both_orders_of_arguments(array):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -483,8 +481,7 @@ def test_a_site_replaces_one_from_before_and_nothing_beside_it(book):
         folder.mkdir()
         (folder / "old.html").write_text("old")
     (out / MARK).touch()
-    (left := book / f"{processes.FOLDERS}left").mkdir()  # Of a build that was killed
-    os.utime(left, (time.time() - 2 * processes.DAY,) * 2)
+    (book / f"{processes.FOLDERS}left").mkdir()  # Of a build that was killed
     spoken = "</script><script>document.title=1</script><!--"
     path = book / "chapters/mxnet/en/pipeline.ipynb"
     content = json.loads(path.read_text("utf-8"))
