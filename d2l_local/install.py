@@ -180,8 +180,8 @@ def announce_size(made: Environment) -> float:
         for locked, builds in ((row.disk, row.build_disk), (row.download, row.build_download))
     )
     say(
-        "Setting up {title} in {folder}: {disk:.1f} GB on disk, {download:.1f} GB to download, "
-        "{minutes} min with a fast network",
+        "Setting up {title} in {folder}: {minutes} min with a fast network, at most "
+        "{download:.1f} GB to download and {disk:.1f} GB on disk",
         title=made.title,
         folder=made.folder.name,
         disk=disk,

@@ -108,7 +108,8 @@ def test_everything_is_installed_from_the_lock_file_and_then_nothing_more(copy):
     output = set_up(copy)
     first, *_, last = output.splitlines()
     row = frameworks.load()["mxnet"]
-    assert first.startswith(f"Setting up MXNet in .venv: {row.disk} GB on disk, {row.download} GB")
+    assert first.startswith(f"Setting up MXNet in .venv: {row.minutes} min")
+    assert f" {row.download} GB to download and {row.disk} GB on disk" in first
     assert last == ".venv is ready. Type: make lab" or not shutil.which("make")
     python, made = copy / ".venv/bin/python", calls(copy)
     lock = f"pip sync --quiet --compile-bytecode --require-hashes --python {python}"
