@@ -103,7 +103,7 @@ def renewable(notebook: NotebookNode, force: bool = False) -> list[NotebookNode]
     With ``force``, no output holds, of which only a cell tagged for GPUs makes an exception. A
     cell without any output is executed on every machine.
     """
-    codes, here = provenance.hashes(notebook), num_gpus(provenance.facts())
+    codes, here = provenance.hashes(notebook), provenance.gpus_here()
 
     def is_to_be_new(cell: NotebookNode) -> bool:
         if not provenance.run_of(notebook, cell):
@@ -112,7 +112,7 @@ def renewable(notebook: NotebookNode, force: bool = False) -> list[NotebookNode]
             return gpus_needed(cell) <= here
         holds = provenance.code_of(cell) == codes[cell.id]
         holds = holds and not provenance.without_gpus(notebook, cell)
-        return not holds and not provenance.out_of_reach(notebook, cell)
+        return not holds and not provenance.out_of_reach(notebook, cell, here)
 
     return [cell for cell in code_cells(notebook) if is_to_be_new(cell)]
 
@@ -131,7 +131,7 @@ def with_others(notebook: NotebookNode, ready: list[NotebookNode]) -> list[Noteb
     The notebook is executed as a whole, and what a page prints and draws should be of one run: a
     picture beside the numbers of another one may contradict them.
     """
-    here = num_gpus(provenance.facts())
+    here = provenance.gpus_here()
 
     def as_well(cell: NotebookNode) -> bool:
         run = provenance.run_of(notebook, cell)

@@ -77,13 +77,21 @@ def code_of(cell: NotebookNode) -> str | None:
     return cell.metadata.get("d2l_local", {}).get("code")
 
 
-def out_of_reach(notebook: NotebookNode, cell: NotebookNode) -> int:
-    """Return how many GPUs a cell needs, or its output had, if there are fewer here; else 0."""
+def out_of_reach(notebook: NotebookNode, cell: NotebookNode, here: int) -> int:
+    """Return how many GPUs a cell needs, or its output had, if that is more than ``here``; else 0.
+
+    How many are here is asked for once a notebook: that takes a look at the whole machine.
+    """
     run = run_of(notebook, cell)
     measures = cell.metadata.get("d2l_local", {}).get("kind") not in PARTS
     had = num_gpus(run["machine"]) if run and measures else 0
     needed = max(gpus_needed(cell), had)
-    return needed if needed > num_gpus(facts()) else 0
+    return needed if needed > here else 0
+
+
+def gpus_here() -> int:
+    """Return how many GPUs this machine has."""
+    return num_gpus(facts())
 
 
 def without_gpus(notebook: NotebookNode, cell: NotebookNode) -> str | None:
@@ -102,9 +110,9 @@ def stale(notebook: NotebookNode) -> dict[str, tuple[int, str]]:
 
     Each with how many GPUs that takes, and why it does not hold.
     """
-    codes, found = hashes(notebook), {}
+    codes, here, found = hashes(notebook), gpus_here(), {}
     for cell in code_cells(notebook):
-        if needed := out_of_reach(notebook, cell):
+        if needed := out_of_reach(notebook, cell, here):
             why = without_gpus(notebook, cell) if gpus_needed(cell) else None
             if not why and code_of(cell) != codes[cell.id]:
                 why = "what made its output has changed"
@@ -203,7 +211,8 @@ def keep(notebook: NotebookNode, committed: NotebookNode) -> list[Split]:
     """
     old = [cell for cell in code_cells(committed) if run_of(committed, cell)]
     codes, new = hashes(notebook), {cell.id: cell for cell in code_cells(notebook)}
-    splits = list(_splits(notebook, committed))
+    here = gpus_here()
+    splits = list(_splits(notebook, committed, here))
     whole = hashes(_joined(notebook, splits))  # To take a cell apart changes no other's output
     for split in splits:
         split.holds = whole[split.parts[0].id] == code_of(split.old)
@@ -217,7 +226,7 @@ def keep(notebook: NotebookNode, committed: NotebookNode) -> list[Split]:
         like = (
             code_key(cell.source) == code_key(now.source) if held == "text" else cell.id == now.id
         )
-        return like and bool(out_of_reach(committed, cell))
+        return like and bool(out_of_reach(committed, cell, here))
 
     for held in ("code", "text", "name"):
         for now in list(new.values()):
@@ -233,13 +242,13 @@ def keep(notebook: NotebookNode, committed: NotebookNode) -> list[Split]:
     return splits
 
 
-def _splits(notebook: NotebookNode, committed: NotebookNode) -> Iterator[Split]:
+def _splits(notebook: NotebookNode, committed: NotebookNode, here: int) -> Iterator[Split]:
     """Yield the cells out of reach that stand in the notebook as several, one after the other."""
     new = code_cells(notebook)
     keys = [code_key(cell.source) for cell in new]
     for old in code_cells(committed):
         key, run = code_key(old.source), run_of(committed, old)
-        if not run or key in keys or not out_of_reach(committed, old):
+        if not run or key in keys or not out_of_reach(committed, old, here):
             continue
         for first in range(len(new)):
             for last in range(first + 2, len(new) + 1):

@@ -343,11 +343,12 @@ def attacked(head, body, *arguments):
                 yield job
 
 
-def test_a_server_restores_nothing_of_a_stranger(tmp_path):
-    mark = tmp_path / "restored"
-    with attacked(OPTIMIZER, pickle.dumps(Opens(mark), 0)) as job:
-        job.wait_for("refused: it is not signed by a worker of this job", "server")
-    assert not mark.exists()
+def test_a_server_restores_nothing_of_a_stranger():
+    with tempfile.TemporaryDirectory() as folder:  # Its name is short, as the message must be
+        mark = Path(folder, "restored")
+        with attacked(OPTIMIZER, pickle.dumps(Opens(mark), 0)) as job:
+            job.wait_for("refused: it is not signed by a worker of this job", "server")
+        assert not mark.exists()
     assert "refused: it is not signed" in job.output("server")
 
 
