@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from d2l_local.machine import uv
+
 import matrix
 import pytest
 
@@ -59,7 +61,7 @@ def test_a_run_that_hangs_is_ended(run, monkeypatch):
     assert "3 seconds" in failure
 
 
-@pytest.mark.skipif(not Path(matrix.uv_program()).exists(), reason="there is no uv")
+@pytest.mark.skipif(not uv.found(), reason="there is no uv")
 def test_pythons_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(matrix, "BUILD", tmp_path)
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
