@@ -149,7 +149,8 @@ def put_notes(notebook: NotebookNode, text: str) -> None:
         cells.append(cell)
         run = run_of(notebook, cell)
         if cell.id in old and cell.outputs and run and num_gpus(run["machine"]):
-            said = text.format(machine=in_words(run["machine"]), date=run["date"])
+            gpus = ", ".join(f"{gpu['count']}× {gpu['name']}" for gpu in run["machine"]["gpus"])
+            said = text.format(machine=gpus, date=run["date"])
             about = {**cell.metadata["d2l_local"], "id": f"{cell.id}-{NOTE}", "kind": NOTE}
             about = {key: about[key] for key in ("id", "frameworks", "order", "kind")}
             cells.append(

@@ -2,9 +2,11 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -661,7 +663,9 @@ def test_no_process_survives(tmp_path, number):
         "time.sleep(100)"
     )
     chapter = make(tmp_path, slow=cells(source))
-    (temporary := tmp_path / "temporary").mkdir()
+    # With a short name: the kernel is reached through files there, else through ports, which may
+    # be taken.
+    temporary = Path(tempfile.mkdtemp(prefix="t", dir="/tmp"))
     command = [sys.executable, "-m", "book.builder", "build", "--root", str(tmp_path)]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)}
@@ -677,3 +681,4 @@ def test_no_process_survives(tmp_path, number):
     # What a killed builder leaves is swept later.
     assert all(path.name.startswith(processes.FOLDERS) for path in temporary.iterdir())
     assert number == signal.SIGKILL or not list(temporary.iterdir())
+    shutil.rmtree(temporary)

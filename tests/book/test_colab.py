@@ -141,15 +141,19 @@ def test_set_up_needs_nothing_that_it_installs():
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, timeout=60, check=True)
 
 
-def test_the_address_of_the_repository_stands_in_one_place():
-    """pyproject.toml, and from there in what is generated."""
+def test_the_address_of_the_repository_stands_in_few_places():
+    """pyproject.toml, and from there in what is generated; and where a reader clones it."""
     found = subprocess.run(
         ["git", "grep", "--files-with-matches", "--fixed-strings", CHAPTER.repository],
         cwd=ROOT,
         capture_output=True,
         text=True,
     ).stdout.splitlines()
-    assert {file for file in found if not file.endswith(".ipynb")} == {"pyproject.toml"}
+    readmes = {path.name for path in ROOT.glob("README*.md")}
+    named = {file for file in found if not file.endswith(".ipynb")}
+    assert named == {"pyproject.toml", *readmes}
+    for readme in readmes:
+        assert f"git clone {CHAPTER.repository}\n" in (ROOT / readme).read_text("utf-8")
 
 
 # ---- What it decides -----------------------------------------------------------------------------

@@ -54,10 +54,12 @@ def test_a_language_that_somebody_typed_must_be_there(monkeypatch, capsys):
 def test_make_hands_on_what_was_typed_and_nothing_else(language):
     command = ["make", "--dry-run", "lab", "OPTIONS=--no-browser", "FRAMEWORK=pytorch"]
     typed = [f"LANGUAGE={language}"] if language == "zh" else []
+    within_make = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+    env = {name: value for name, value in os.environ.items() if name not in within_make}
     done = subprocess.run(
         [*command, *typed],
         cwd=ROOT,
-        env={**os.environ, "LANGUAGE": language},
+        env={**env, "LANGUAGE": language},
         capture_output=True,
         text=True,
         check=True,

@@ -459,11 +459,13 @@ def test_data_folder_that_is_none(tmp_path):
     assert "which is not a folder" in rows(done)["data set"]
 
 
-def test_data_are_not_fetched(tmp_path):
-    done = run(MXNET_HOME=tmp_path, TMPDIR=tmp_path)
+@pytest.mark.parametrize("asked", ["", "full"])
+def test_data_are_not_fetched(tmp_path, asked):
+    done = run(MXNET_HOME=tmp_path, TMPDIR=tmp_path, D2L_DATA=asked)
     assert done.returncode == 0
-    packaged = sources.DEBIAN.is_dir()
-    assert ("in /usr/share/" if packaged else "not here yet") in rows(done)["data set"]
+    all_images = "in /usr/share/" if sources.DEBIAN.is_dir() else "not here yet"
+    expected = all_images if asked else "a sample of Fashion-MNIST, which comes with d2l_local"
+    assert expected in rows(done)["data set"]
     assert not list(tmp_path.rglob("*.gz"))
 
 
