@@ -1,8 +1,7 @@
 """How pytest treats the notebooks' cells (nbval).
 
-Those that need GPUs are skipped without them. Those that measure have a second try, for which what
-they judge is measured again: another program that took the cores for a moment is no mistake of the
-notebook's. Each retry is reported.
+Those that need GPUs are skipped without them. Those that measure have a second try
+(`book.builder.verdict`), which a warning reports.
 
 Of a notebook in several languages the first is tested whole. Of the others only those cells are
 executed that do something else, or print other words that are compared, and those that these
@@ -17,8 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from book.builder import verdict
 from book.builder.dependencies import dependencies
 from book.builder.notebook import code_cells, code_key, gpus_needed
+from book.builder.verdict import measures
 from d2l_local.language import counted
 from d2l_local.machine.nvidia import installed_gpus
 
@@ -40,7 +41,7 @@ def differing(path: Path, first: Path) -> set[str]:
     # What runs a string may need anything, and what measures may change what it names. Here neither
     # is worth an execution: where it was needed, the cell fails, for what it lacks or what it says.
     sources = [re.sub(r"\b(exec|eval|globals)\b", "print", cell.source) for cell in cells]
-    needed = dependencies(sources, {i for i, cell in enumerate(cells) if is_ignored(cell)})
+    needed = dependencies(sources, {i for i, cell in enumerate(cells) if measures(cell)})
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
 
@@ -52,13 +53,8 @@ def tested(cell: Mapping) -> str:
     """
     exercise = "check" in tags(cell)
     return code_key(
-        cell["source"], strings=bool(cell["outputs"]) and not is_ignored(cell) and not exercise
+        cell["source"], strings=bool(cell["outputs"]) and not measures(cell) and not exercise
     )
-
-
-def is_ignored(cell: Mapping) -> bool:
-    """Whether its output, which differs from run to run, is not compared with the committed one."""
-    return "nbval-ignore-output" in tags(cell)
 
 
 def tags(cell: Mapping) -> list[str]:
@@ -91,17 +87,8 @@ def pytest_collection_modifyitems(config, items):
 
 def claim_failed(item: pytest.Item) -> bool:
     """Whether an assertion of a cell failed whose outputs are not compared."""
-    cell, outputs = getattr(item, "cell", {}), getattr(item, "test_outputs", None) or [{}]
-    return is_ignored(cell) and outputs[-1].get("ename") == "AssertionError"
-
-
-def measured_for(item: Any) -> list[Any]:
-    """The earlier cells that a cell uses and that measure, or depend on what is measured."""
-    cells = [other for other in item.session.items if other.parent is item.parent]
-    needed = dependencies([other.cell.source for other in cells])
-    used = needed[cells.index(item)]
-    measured = {i for i in used if is_ignored(cells[i].cell)}
-    return [cells[i] for i in sorted(used) if i in measured or needed[i] & measured]
+    outputs = getattr(item, "test_outputs", None) or []
+    return verdict.claim_failed(getattr(item, "cell", {}), outputs)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,6 +98,25 @@ def pytest_runtest_call(item):
     except Exception:
         if not claim_failed(item):
             raise
-    warnings.warn(f"{item.nodeid}: what it asserts failed once and is tried again", stacklevel=1)
-    for cell in (*measured_for(item), item):
-        cell.runtest()
+    warnings.warn(f"{item.nodeid}: {verdict.TRIED_AGAIN}", stacklevel=1)
+    items = [other for other in item.session.items if other.parent is item.parent]
+    for i in verdict.to_measure_again([other.cell for other in items], items.index(item)):
+        items[i].runtest()
+    item.runtest()
+
+
+def excess(config: pytest.Config) -> str | None:
+    """Say what is wrong with the second tries of a run, those of all its processes together."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    told = reporter.stats.get("warnings", []) if reporter else []
+    return verdict.too_many(sum(verdict.TRIED_AGAIN in warning.message for warning in told))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if too_many := excess(config):
+        terminalreporter.write_line(too_many, red=True)
+
+
+def pytest_sessionfinish(session):
+    if excess(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -188,6 +188,7 @@ class Ran:
     cells: int = 0
     seconds: float = 0.0
     error: BuildError | None = None
+    again: list[str] = field(default_factory=list)  # The cells that needed a second try
 
 
 def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> Ran:
@@ -198,7 +199,7 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     folder = chapter.root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        execute(notebook, folder, chapter.root, seconds=seconds)
+        execute(notebook, folder, chapter.root, seconds=seconds, again=ran.again)
     except BuildError as error:
         ran.error = error
     codes, run = provenance.hashes(notebook), provenance.this_run()

@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from book.builder import check, length
+from book.builder import check, length, verdict
 from book.builder.build import Ran, build_section, run_notebook
 from book.builder.language import first_language, with_languages
 from book.builder.notebook import write
@@ -149,15 +149,20 @@ def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
             print(f"failed\n{path.relative_to(chapter.root)}, {error}")
         else:
             print(f"ok, {ran[-1].seconds:.1f} s")
+        for name in ran[-1].again:
+            print(f"cell {name}: {verdict.TRIED_AGAIN}")
     print_runs(ran)
-    return 0 if ran and not any(one.error for one in ran) else 1
+    if excess := verdict.too_many(sum(len(one.again) for one in ran)):
+        print(excess)
+    return 0 if ran and not excess and not any(one.error for one in ran) else 1
 
 
 def print_runs(ran: list[Ran]) -> None:
-    rows = [("notebook", "language", "devices", "cells", "seconds", "result")]
+    rows = [("notebook", "language", "devices", "cells", "again", "seconds", "result")]
     for one in ran:
         result = "failed" if one.error else "ok"
-        rows.append((one.name, one.lang, one.devices, str(one.cells), f"{one.seconds:.1f}", result))
+        counts = str(one.cells), str(len(one.again)), f"{one.seconds:.1f}"
+        rows.append((one.name, one.lang, one.devices, *counts, result))
     print_table(rows)
 
 

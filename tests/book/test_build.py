@@ -642,13 +642,42 @@ def test_run(tmp_path, capsys):
     assert "    import nosuch\n" in out and "ModuleNotFoundError" in out
     assert re.search(r"^\[2/2\] mxnet/en/b \.\.\. ok, [\d.]+ s$", out, re.MULTILINE)
     table = out[out.index("notebook ") :].splitlines()
-    assert table[0].split() == ["notebook", "language", "devices", "cells", "seconds", "result"]
+    columns = ["notebook", "language", "devices", "cells", "again", "seconds", "result"]
+    assert table[0].split() == columns
     assert table[1].split()[:3] == ["mxnet/a", "en", "-"] and table[1].endswith("failed")
     assert table[2].split()[0] == "mxnet/b" and table[2].endswith("ok")
     assert files(chapter) == before and (chapter.root / "build/mxnet/en/trace.json").exists()
     path.write_text(path.read_text("utf-8").replace('import nosuch"', 'import os"'), "utf-8")
     assert call(chapter, "run", "--section", "a", "--framework", "mxnet") == 0
     assert "cpu(0), cpu(1)  3 " in capsys.readouterr().out
+
+
+MEASURES = ":tags: [nbval-ignore-output]\n"
+# Each holds at its second try.
+LUCKY = [f"{MEASURES}{name} += 1\nassert {name} == 2" for name in "abcd"]
+
+
+@pytest.mark.parametrize(
+    ("lucky", "told"),
+    [
+        (LUCKY[:1], "again"),
+        (LUCKY[:3], "again"),
+        (LUCKY, "4 cells needed a second try, and 3 may: either other programs"),
+        ([f"{MEASURES}a += 1\nassert a == 3"], "failed"),
+        (["a += 1\nassert a == 2"], "failed"),  # It measures nothing
+        ([f"{MEASURES}a += 1\n1 / (a - 1)"], "failed"),  # It asserts nothing
+    ],
+)
+def test_run_tries_again_what_is_measured(tmp_path, capsys, lucky, told):
+    """As a test does, by the same code."""
+    chapter = make(tmp_path, a=cells("a = b = c = d = 0", *lucky))
+    assert call(chapter, "build", "--no-execute") == 0
+    capsys.readouterr()
+    code = call(chapter, "run")
+    out = capsys.readouterr().out
+    assert code == (1 if told == "failed" or len(lucky) > 3 else 0) and told in out
+    again = len(lucky) if told != "failed" else int("== 3" in lucky[0])
+    assert out.count("what it asserts failed once and is tried again") == again
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

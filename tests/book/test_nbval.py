@@ -188,6 +188,11 @@ def in_this_house(folder, cells):
 
 def in_pytest(folder, *options):
     """Test notebooks in a folder; return what pytest says."""
+    return run_pytest(folder, *options).stdout
+
+
+def run_pytest(folder, *options):
+    """Test notebooks in a folder."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--nbval"]
     command += ["-p", "book.nbval", "--rootdir", folder, *options]
     return subprocess.run(
@@ -196,7 +201,7 @@ def in_pytest(folder, *options):
         text=True,
         timeout=150,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ).stdout
+    )
 
 
 def code_cell(source, output, *tags):
@@ -226,6 +231,23 @@ def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcom
     said = in_this_house(tmp_path, [first, code_cell(f"tries += 1\n{source}", "2\n", *tags)])
     assert outcome in said
     assert ("failed once and is tried again" in said) == ("warning" in outcome)
+
+
+@pytest.mark.parametrize("processes", [[], ["--numprocesses", "2"]], ids=["one", "two"])
+@pytest.mark.parametrize("lucky", [3, 4])
+def test_more_than_three_second_tries_fail_a_run(tmp_path, lucky, processes):
+    cells = [code_cell("a = b = c = d = 0", "")]
+    for name in "abcd"[:lucky]:
+        cells.append(code_cell(f"{name} += 1\nassert {name} == 2", "", "nbval-ignore-output"))
+    for cell in cells:
+        cell.outputs = []
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, tmp_path / "notebook.ipynb")
+    done = run_pytest(tmp_path, "--dist", "loadscope", *processes, tmp_path / "notebook.ipynb")
+    assert f"{lucky + 1} passed, {lucky} warnings" in done.stdout
+    assert done.returncode == (1 if lucky > 3 else 0)
+    assert ("4 cells needed a second try, and 3 may" in done.stdout) == (lucky > 3)
 
 
 @pytest.mark.parametrize("tag", ["nbval-ignore-output", "made"])

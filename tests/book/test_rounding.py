@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from book.builder.notebook import code_cells
-from book.nbval import is_ignored
+from book.builder.verdict import measures
 
 import nbformat
 import pytest
@@ -24,7 +24,7 @@ def printed(cell) -> str:
     "path", sorted((ROOT / "chapters").glob("*/*/*.ipynb")), ids=lambda p: "/".join(p.parts[-3:])
 )
 def test_what_is_compared_is_rounded(path):
-    cells = [cell for cell in code_cells(nbformat.read(path, 4)) if not is_ignored(cell)]
+    cells = [cell for cell in code_cells(nbformat.read(path, 4)) if not measures(cell)]
     found = {cell.id: ALL_DIGITS.findall(printed(cell)) for cell in cells}
     assert {name: digits for name, digits in found.items() if digits} == {}, "print it rounded"
 
