@@ -27,10 +27,10 @@ echo "$@, from $UV_DEFAULT_INDEX, cached in $UV_CACHE_DIR" >> "$CALLS"
 for last; do :; done
 case "$1 $2" in
 "cache dir") echo "$HOME/.cache/uv" ;;
-"python find") echo {sys.executable} ;;
+"python find") echo '{sys.executable}' ;;
 "venv --quiet")
     sleep 1
-    {sys.executable} -m venv --without-pip "$last"
+    '{sys.executable}' -m venv --without-pip "$last"
     if [ "$PRETENDED_SYSTEM" = win32 ]; then
         ln -s bin "$last/Scripts"
         ln -s python "$last/bin/python.exe"
@@ -58,9 +58,11 @@ def copy(request, tmp_path):
     for file in ("Makefile", "environment.yml", "pyproject.toml", "requirements", "d2l_local"):
         source = ROOT / file
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / file)
+    # make takes python3; and cannot be given a path with a space.
     (folder / "bin").mkdir()
-    (folder / "bin/uv").write_text(UV)
-    (folder / "bin/uv").chmod(0o755)
+    for name, program in (("uv", UV), ("python3", f"#!/bin/sh\nexec '{sys.executable}' \"$@\"\n")):
+        (folder / "bin" / name).write_text(program, encoding="utf-8")
+        (folder / "bin" / name).chmod(0o755)
     return folder
 
 
@@ -71,7 +73,7 @@ def start(folder, *arguments, **environment):
     }
     own = {"CALLS": str(folder / "calls"), **NOTHING_NAMED}
     own["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    command = ["make", f"PYTHON={sys.executable}"] if arguments[0] == "make" else [sys.executable]
+    command = ["make"] if arguments[0] == "make" else [sys.executable]
     return subprocess.Popen(
         [*command, *arguments[arguments[0] == "make" :]],
         cwd=folder,
@@ -181,7 +183,7 @@ def test_an_environment_whose_python_was_removed_is_not_ready(copy):
 
 
 def test_where_no_python_can_be_fetched_the_setting_is_named(copy):
-    fails = UV.replace("echo " + sys.executable, "exit 2").replace("sleep 1", "exit 2")
+    fails = UV.replace(f"echo '{sys.executable}'", "exit 2").replace("sleep 1", "exit 2")
     (copy / "bin/uv").write_text(fails)
     output = set_up(copy)
     assert output.startswith("failed: ") and "Traceback" not in output
@@ -407,13 +409,15 @@ def test_the_editable_installation_really_is_relative(tmp_path, monkeypatch):
     pytest.importorskip("hatchling")
     if not uv.found():
         pytest.skip("there is no uv")
+    if not str(ROOT).isascii():
+        pytest.skip("from outside of the clone, its name is part of the way to it")
     made = install.Environment("mxnet", "MXNet", tmp_path / "venv", "", tmp_path / "none.txt")
     tool = install.Uv()
     tool("venv", "--quiet", "--python", sys.executable, made.folder)
     [packages] = made.folder.glob("lib/python3*/site-packages")
     # The build needs packages of this Python, which are no part of the new one.
     hatchling = Path(sys.modules["hatchling"].__file__).parents[1]
-    (packages / "borrowed.pth").write_text(f"{hatchling}\n")
+    monkeypatch.setenv("PYTHONPATH", str(hatchling))
     install.install_package(made, tool)
     [file] = packages.glob("*d2l_local.pth")
     assert file.read_text() == f"{os.path.relpath(ROOT, packages)}\n"

@@ -176,7 +176,7 @@ def test_an_environment_that_make_has_not_made_is_opened_without_it(copy, monkey
     monkeypatch.setattr(sys, "prefix", str(copy / ".venv"))
     monkeypatch.setattr(installed, "has_jupyterlab", lambda: True)
     monkeypatch.chdir(copy)
-    lab = f"{sys.executable} -m d2l_local lab chapters/mxnet/zh"
+    lab = f"{shlex.quote(sys.executable)} -m d2l_local lab chapters/mxnet/zh"
     assert installed.read("mxnet", "zh") == lab
     (copy / ".venv").mkdir()
     (copy / ".venv" / "ready-mxnet").touch()
