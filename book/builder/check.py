@@ -276,6 +276,10 @@ def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None)
                 problems.append(f"cell {cell.id}: was not executed")
             elif cell.id not in out_of_date and code_of(cell) != codes.get(cell.id):
                 problems.append(f"cell {cell.id}: what made its output has changed: build it")
+            elif cell.id not in out_of_date and (why := provenance.without_gpus(committed, cell)):
+                problems.append(
+                    f"cell {cell.id}: {why}, and here are as many as it needs: build it"
+                )
             problems += outputs(cell)
             problems += [f"cell {cell.id}: {what}" for what in units.outputs(cell)]
         else:

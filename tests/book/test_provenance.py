@@ -305,7 +305,9 @@ def test_a_new_cell_for_gpus_is_skipped_and_then_stale(small):
     assert "skipped" in small.shown()["cuda"]
     assert f"{STALE} (was executed on 2-core x86-64, 24 GiB)" in out
     assert small.call("check")[0] == 0 and small.call("check", "--release")[0] == 1
-    small.machine(gpus=4)
+    small.machine(gpus=4)  # Where it could be made, it must be
+    code, out = small.call("check")
+    assert code == 1 and "was executed on 2-core x86-64, 24 GiB, and here are as many" in out
     assert small.build()[1] == PRINT and small.call("check", "--release")[0] == 0
 
 
