@@ -41,7 +41,7 @@ PARALLEL := --numprocesses 4 --dist worksteal
 TWO_NOTEBOOKS := --numprocesses 2 --dist loadscope
 
 test-unit: setup  ## Test the parts of the package: a minute on two cores
-	$(PY) -m pytest --quiet $(PARALLEL) tests/unit
+	$(PY) -m pytest --quiet $(PARALLEL) tests/unit tests/backend
 
 test: setup  ## Test the package, the builder, the text and the notebooks
 	$(PY) -m pytest --quiet $(PARALLEL) --junitxml=build/reports/package.xml $(call fact,$(FRAMEWORK),tests)

@@ -7,7 +7,8 @@ Its floors from the ground up; a module imports from its own room and from the f
 - `machine`, `processes`: what this machine has, and what runs on it;
 - `measure`, `data`, `hosts`: times and timelines, Fashion-MNIST, and hosts made of this machine;
 - `prepare`: what makes MXNet importable and fast;
-- `face`, `exercise`, `law`, `links`: what all frameworks share of the names that a notebook calls;
+- `assertion`, `face`, `exercise`, `law`, `links`: what all frameworks share of the names that a
+  notebook calls;
 - `trials`: ways to train over such links, held against one device;
 - `mxnet`, `torch`: the faces, which stand in for ``d2l.mxnet`` and ``d2l.torch``;
 - `install`, `lab`, `preflight`, `notebooks`, `colab`, `drafts`: doors for readers: in a new clone,

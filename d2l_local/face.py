@@ -43,7 +43,7 @@ class Face(Protocol):
     """``d2l.Allocations.of(fn)`` counts the bytes of arrays that ``fn()`` holds, and their peak."""
 
     Crowding: type
-    """``with d2l.Crowding() as crowding:`` tells the ``share`` of time for which cores lacked."""
+    """``with d2l.Crowding() as crowding:`` tells the ``share`` of the cores that others took."""
 
     @staticmethod
     def devices(n: int = 2) -> list:

@@ -69,7 +69,8 @@ def _run(sources: list[str], answer: Connection) -> None:
     try:
         for number in imported:
             run(number)
-        names["d2l"].num_cores = lambda: 2  # Cells excuse themselves where there is only one
+        names["d2l"].Crowding.excuses = lambda self, claim: False  # Whatever else this machine does
+        names["crowding"] = names["d2l"].Crowding()
         run(planted)
         try:
             run(cell)

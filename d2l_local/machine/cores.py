@@ -1,4 +1,4 @@
-"""The cores that the threads of this process may run on, and how often they find none free."""
+"""The cores that the threads of this process may run on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 
 @contextlib.contextmanager
@@ -31,39 +30,6 @@ def own_core() -> Iterator[None]:
     finally:
         started = _cores_of_threads().keys() - before.keys()
         _place({**before, **dict.fromkeys(started, mine)})
-
-
-class Crowding:
-    """How much the threads of this process lacked cores inside a ``with`` block.
-
-    Afterwards ``share`` is the part of the time in which they could have run, but another program's
-    thread, or another of this process's own, had the core: 0 to 1. Timings of work that needs all
-    cores say little where it is large. 0 where the system does not tell (it is not Linux).
-    """
-
-    share = 0.0
-
-    def __enter__(self) -> Crowding:
-        self._before = _run_and_waited()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        ran = waited = 0
-        for thread, (now_ran, now_waited) in _run_and_waited().items():
-            then_ran, then_waited = self._before.get(thread, (0, 0))
-            ran, waited = ran + now_ran - then_ran, waited + now_waited - then_waited
-        self.share = waited / (ran + waited) if waited else 0.0
-
-
-def _run_and_waited() -> dict[int, tuple[int, int]]:
-    """Nanoseconds for which each thread has run, and waited for a core; empty if nobody says."""
-    times = {}
-    with contextlib.suppress(OSError):
-        for thread in map(int, os.listdir("/proc/self/task")):
-            with contextlib.suppress(OSError):  # It has just ended, or the system does not count
-                counted = Path(f"/proc/self/task/{thread}/schedstat").read_text("utf-8").split()
-                times[thread] = int(counted[0]), int(counted[1])
-    return times
 
 
 def _cores_of_threads() -> dict[int, set[int]]:

@@ -74,10 +74,12 @@ vars(_d2l)["d2l"] = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import face as _face  # noqa: E402
+from d2l_local.assertion import explain_failures as _explain_failures  # noqa: E402
 from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
 from d2l_local.hosts import Hosts, has_hosts  # noqa: E402, F401
 from d2l_local.law import law  # noqa: E402, F401
-from d2l_local.machine.cores import Crowding, own_core  # noqa: E402, F401
+from d2l_local.machine.cores import own_core  # noqa: E402, F401
+from d2l_local.machine.crowding import Crowding  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.measure.allocations import plot_allocations  # noqa: E402, F401
@@ -131,4 +133,5 @@ _shared = _face.make(synchronize, num_gpus, _to_torch, _copier, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
 has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
 
+_explain_failures()
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

@@ -96,7 +96,7 @@ def test_its_notebooks_run_and_pass_as_tests(grown):
 
 
 def test_it_keeps_the_contract(grown):
-    path = [str(ROOT / "tests"), str(ROOT / "tests/unit")]
+    path = [str(ROOT / "tests")]
     run(
         grown,
         "-c",

@@ -5,8 +5,6 @@ from negation import Negation
 # For training on several devices: times for numbers of devices and images, and steps of two.
 MODEL = (
     "bs, on_gpu, per_image, N_t_q, given = [1, 4, 16, 64, 256], False, 1e-4, 1e-3, {{}}\n"
-    "from types import SimpleNamespace\n"
-    "crowding = SimpleNamespace(share=0)\n"
     "def model(k, b): return max(k * N_t_q, per_image * b)\n"
     "T = {{(k, b): {time} for k in (1, 2) for b in bs}}\n"
 )
@@ -19,8 +17,6 @@ GRAPHS = (
 )
 LAW = (
     "lanes, T = {lanes}, {{(1, 64): 1.0, (2, 64): {both}}}\n"
-    "from types import SimpleNamespace\n"
-    "crowding = SimpleNamespace(share=0)\n"
     "bs, steps = [1, 4, 16, 64], {{(2, 64): lambda: None}}\n"
     "d2l.Timeline = recorded(Python=[('issue', 0, 1)], {spans})\n"
 )

@@ -5,12 +5,8 @@ from negation import Negation
 # A cable whose recording is planted; a cable that sets the pace whether it is hidden or not; and
 # recordings of it, of which the second begins while the device still computes if begin < 2.
 CABLE = "d2l.Cable, d2l.resnet_step = lambda W: None, lambda *_: lambda *_: None\n"
-HIDES_NOTHING = (
-    "bs, W, crowding = [2, 4], 3e8, 0\nT = {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
-)
-HIDES_FOR_ONE = (
-    "bs, W, crowding = [2, 4], 3e8, 0\nT = {'t_c': [1, 2], 'in turns': [9, 3], 'at once': [2, 4]}"
-)
+HIDES_NOTHING = "bs, W = [2, 4], 3e8\nT = {'t_c': [1, 2], 'in turns': [2, 3], 'at once': [2, 3]}"
+HIDES_FOR_ONE = "bs, W = [2, 4], 3e8\nT = {'t_c': [1, 2], 'in turns': [9, 3], 'at once': [2, 4]}"
 TURNS_AND_ONCE = (
     "timelines = [\n"
     "    d2l.Timeline({{'cpu/0': [('dot', 0, 2)], 'cable': [('copy', start, start + 1)]}})\n"
@@ -167,13 +163,13 @@ NEGATIONS = (
     Negation(
         "mxnet pytorch",
         "law_1",
-        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
+        "t_c, t_x, T = [1.0], 1.0, {'in turns': [2.0], 'at once': [2.0]}",
         "nothing of the exchange is hidden",
     ),
     Negation(
         "mxnet pytorch",
         "law_1",
-        "crowding, t_c, t_x, T = 0, [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
+        "t_c, t_x, T = [1.0], 1.0, {'in turns': [1.0], 'at once': [1.0]}",
         "in turns, too, the exchange is hidden",
     ),
     Negation(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 from d2l_local.machine import cores
-from d2l_local.machine.cores import Crowding, own_core
+from d2l_local.machine.cores import own_core
 
 import pytest
 
@@ -95,32 +93,3 @@ def test_where_the_system_offers_no_choice_the_block_runs(monkeypatch):
     with own_core():
         ran.append(True)
     assert ran
-
-
-def test_the_share_of_time_without_a_core(monkeypatch):
-    """Of all threads, those that start inside of the block among them."""
-    times = iter(({1: (100, 50), 2: (7, 7)}, {1: (400, 50), 3: (100, 100)}))
-    monkeypatch.setattr(cores, "_run_and_waited", lambda: next(times))
-    with Crowding() as crowding:
-        pass
-    assert crowding.share == 100 / (300 + 100 + 100)
-
-
-@needs_two_cores
-def test_threads_that_share_a_core_wait_for_it():
-    def work():
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        hashlib.pbkdf2_hmac("sha256", b"", b"", 400_000)  # Without Python's lock
-
-    with ThreadPoolExecutor(2) as pool, Crowding() as crowding:
-        for future in [pool.submit(work) for _ in range(2)]:
-            future.result()
-    if cores._run_and_waited():
-        assert crowding.share > 0.3
-
-
-def test_nobody_says_how_long_threads_waited(monkeypatch):
-    monkeypatch.setattr(os, "listdir", lambda folder: (_ for _ in ()).throw(FileNotFoundError))
-    with Crowding() as crowding:
-        pass
-    assert crowding.share == 0

@@ -27,7 +27,13 @@ FLOORS = (
     ("d2l_local.machine", "d2l_local.processes"),
     ("d2l_local.measure", "d2l_local.data", "d2l_local.hosts"),
     ("d2l_local.prepare",),
-    ("d2l_local.face", "d2l_local.exercise", "d2l_local.law", "d2l_local.links"),
+    (
+        "d2l_local.assertion",
+        "d2l_local.face",
+        "d2l_local.exercise",
+        "d2l_local.law",
+        "d2l_local.links",
+    ),
     ("d2l_local.trials",),
     ("d2l_local.mxnet", "d2l_local.torch"),
     (
@@ -150,12 +156,3 @@ def test_every_module_can_be_imported_first(names):
         assert done.stderr == ""
     else:
         assert CURE[framework] in done.stderr.splitlines()[-1]
-
-
-def test_pytorch_s_face_loads_nothing_of_mxnet_s():
-    pytest.importorskip("torch")
-    done = python("import d2l_local.torch, sys; print(*sys.modules, sep='\\n')")
-    loaded = done.stdout.split()
-    assert "d2l_local.torch.device" in loaded
-    foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare")
-    assert [m for m in loaded if any(m == f or m.startswith(f"{f}.") for f in foreign)] == []

@@ -511,3 +511,11 @@ def test_apple_s_gpu_is_no_device_and_is_named(monkeypatch, capsys):
     facts = {"framework": {"name": "pytorch", **d2l.examine()}, "memory": dict.fromkeys("ab")}
     assert facts["framework"]["usable_gpus"] == []
     assert any("Apple's GPU (mps), but the chapter does not" in n for n in preflight._notes(facts))
+
+
+def test_pytorch_s_face_loads_nothing_of_mxnet_s():
+    done = python("import d2l_local.torch, sys; print(*sys.modules, sep='\\n')")
+    loaded = done.stdout.split()
+    assert "d2l_local.torch.device" in loaded
+    foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare")
+    assert [m for m in loaded if any(m == f or m.startswith(f"{f}.") for f in foreign)] == []

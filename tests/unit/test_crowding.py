@@ -1,0 +1,110 @@
+"""What other programs take of the cores, and what may be left out because of it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from d2l_local.machine import crowding
+from d2l_local.machine.crowding import Crowding
+
+import pytest
+
+
+@pytest.fixture
+def clocks(monkeypatch):
+    """Let a block of 10 seconds on four cores see others compute for so many seconds."""
+
+    def set_to(others, cores=4):
+        times = iter([(100.0, 50.0), (110.0, 50.0 + others)])
+        monkeypatch.setattr(crowding, "_clocks", lambda: next(times))
+        monkeypatch.setattr(crowding, "num_cores", lambda: cores)
+        with Crowding() as crowded:
+            pass
+        return crowded
+
+    return set_to
+
+
+def test_the_share_is_that_of_all_our_cores(clocks):
+    assert clocks(8).share == 0.2
+    assert clocks(80).share == 1
+
+
+def test_a_few_ticks_of_the_clock_are_nobody(clocks):
+    assert clocks(0.04, cores=1).share == 0
+    assert clocks(-0.1).share == 0
+
+
+def test_a_claim_is_left_out_when_others_took_cores(clocks, capsys):
+    assert clocks(8).excuses("two are faster than one")
+    assert capsys.readouterr().out == (
+        "Not judged, other programs took 20% of the cores meanwhile: two are faster than one.\n"
+    )
+
+
+def test_a_claim_is_left_out_on_one_core(clocks, capsys):
+    assert clocks(0, cores=1).excuses("two are faster than one")
+    assert capsys.readouterr().out == "Not judged on a single core: two are faster than one.\n"
+
+
+def test_a_claim_is_judged_when_others_took_little(clocks, capsys):
+    assert not clocks(1.9).excuses("two are faster than one")
+    assert capsys.readouterr().out == ""
+
+
+def hash_for_a_while():
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 300_000)  # Without Python's lock
+
+
+CHILD = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 300_000)"
+
+
+def test_own_threads_and_children_are_no_others():
+    """What we had of the cores' time, others had not: that holds beside any load."""
+
+    def threads():
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda _: hash_for_a_while(), range(2)))
+
+    def child():
+        subprocess.run([sys.executable, "-c", CHILD], check=True)
+
+    for work in (threads, child):
+        worked, (wall, others) = -crowding._own(), crowding._clocks()
+        work()
+        worked, (now, then) = worked + crowding._own(), crowding._clocks()
+        assert worked > 0.05, "nothing was computed"
+        assert -0.1 < then - others < 1.1 * crowding.num_cores() * (now - wall) - worked + 0.1
+
+
+def test_a_program_that_we_have_not_started_is():
+    """A process whose parent is gone is nobody's child, like one of another terminal."""
+    busy = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    start = (
+        f"import subprocess; print(subprocess.Popen([{sys.executable!r}, '-c', {busy!r}], "
+        "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True).pid)"
+    )
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True)
+    stray = crowding.psutil.Process(int(done.stdout))
+    try:
+        took, (_, others) = -sum(stray.cpu_times()[:2]), crowding._clocks()
+        while took + sum(stray.cpu_times()[:2]) < 0.2:
+            time.sleep(0.05)
+        assert crowding._clocks()[1] - others > 0.1
+    finally:
+        stray.kill()
+
+
+def test_where_nobody_tells_there_is_no_excuse(monkeypatch):
+    def refuse(percpu):
+        raise OSError
+
+    monkeypatch.setattr(crowding.psutil, "cpu_times", refuse)
+    monkeypatch.setattr(crowding, "num_cores", lambda: 2)
+    with Crowding() as crowded:
+        hash_for_a_while()
+    assert crowded.share == 0 and not crowded.excuses("two are faster than one")
