@@ -1,9 +1,9 @@
 """Test the package on every Python that MXNet runs on, with the oldest and the newest NumPy there.
 
-``make test-matrix`` tests on those Pythons that this machine has and prints a Markdown table. MXNet
-2's test release has rows of its own, the last of which also executes the notebooks. Choose with
-``make test-matrix OPTIONS="--python 3.12 -k compat"``: what is no option of this program goes to
-pytest. The environments stay in ``build/matrix``, beside the report of the last run in each.
+``make test-matrix`` tests on those Pythons that this machine has and prints a Markdown table.
+Choose with ``make test-matrix OPTIONS="--python 3.12 -k compat"``: what is no option of this
+program goes to pytest. The environments stay in ``build/matrix``, beside the report of the last
+run in each.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 BUILD = ROOT / "build" / "matrix"
 PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
-MXNET, MXNET_2 = "1.9.1", "2.0.0b1"
-MXNET_TESTS = TESTS / "unit", TESTS / "process"
-MXNET_2_TESTS = TESTS / "slow" / "test_mxnet2.py"
+MXNET = "1.9.1"
+MXNET_TESTS = TESTS / "unit", TESTS / "backend", TESTS / "process"
 SECONDS = 7200  # The most that one row's tests may take
 
 # d2l pins versions of 2023 and MXNet asks for NumPy 1.x. Neither needs it, so their requirements go
@@ -152,9 +151,6 @@ def environments(versions: list[str]) -> Iterator[tuple[str, str, str, list[str]
         oldest, newest = (find_numpy(python, which) for which in ("lowest", "highest"))
         yield python, oldest, MXNET, tests
         yield python, newest, MXNET, tests
-        # The notebooks take long, and once is enough.
-        chosen = [] if version == versions[-1] else ["-k", "not test_notebook"]
-        yield python, newest, MXNET_2, [str(MXNET_2_TESTS), *chosen]
 
 
 def row(cells: Iterable[object]) -> str:

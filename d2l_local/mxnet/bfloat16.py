@@ -9,7 +9,7 @@ from d2l_local.language import say
 import mxnet as mx
 import numpy as np
 
-# What `mxnet.contrib.amp` calls bfloat16; MXNet 2 has the module elsewhere.
+# What `mxnet.contrib.amp` calls bfloat16.
 bfloat16 = np.dtype([("bfloat16", np.uint16)])
 
 SKIPPED = "skipped: this cell needs a CPU with AVX-512, without which MXNet has no bfloat16 product"

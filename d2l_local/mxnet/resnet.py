@@ -37,18 +37,10 @@ class Residual(nn.HybridBlock):
         # A layer and not a function: Gluon's layers know which kind of array they have.
         self.relu = nn.Activation("relu")
 
-    def _forward(self, X):
+    def hybrid_forward(self, F, X):
         Y = self.relu(self.bn1(self.conv1(X)))
         Y = self.bn2(self.conv2(Y))
         return self.relu(Y + (self.conv3(X) if self.conv3 else X))
-
-    if hasattr(nn.HybridBlock, "hybrid_forward"):
-
-        def hybrid_forward(self, F, X):
-            return self._forward(X)
-
-    else:  # MXNet 2
-        forward = _forward
 
 
 def resnet18(num_classes):

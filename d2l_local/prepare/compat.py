@@ -52,7 +52,6 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from d2l_local.language import translated
-from d2l_local.prepare import gluon2
 
 import numpy as np
 
@@ -455,8 +454,6 @@ PATCHES: tuple[tuple[str, Callable[[], bool], Callable[[ModuleType], None]], ...
     ("numpy.divide of MXNet's arrays: left to MXNet", _division_is_renamed, _patch_division),
 )
 
-GLUON_2 = "Gluon 2: classic arrays taken and returned"
-
 _done: list[str] = []
 
 
@@ -471,11 +468,10 @@ def patch(mxnet: ModuleType) -> None:
     ``import mxnet`` calls this by itself after ``apply``. Calling it again changes nothing.
     """
     if not mxnet.__version__.startswith("1."):
-        if GLUON_2 not in _done:
-            gluon2.patch(mxnet)
-            _patch_array_protocol(mxnet)
-            _note(GLUON_2)
-        return
+        raise ImportError(
+            f"MXNet {mxnet.__version__} is installed, which has another Gluon; this chapter needs "
+            "1.9.1. Type: pip install mxnet==1.9.1"
+        )
     for what, is_needed, cure in PATCHES:
         if is_needed():
             cure(mxnet)

@@ -96,6 +96,11 @@ def test_apply_twice_changes_nothing_more():
     assert mx.ndarray.numpy.random.choice is sampler
 
 
+def test_another_mxnet_is_refused():
+    with pytest.raises(ImportError, match=r"MXNet 2\.0\.0b1 is installed.*mxnet==1\.9\.1"):
+        compat.patch(types.SimpleNamespace(__version__="2.0.0b1"))
+
+
 def test_apply_before_the_import_changes_only_the_finders():
     out = run("""
         import sys
