@@ -373,12 +373,18 @@ class Chapter:
 
 
 def read_text(path: Path, root: Path) -> str:
-    """Return what a file below ``root`` says. Raises BuildError unless it is UTF-8."""
+    """Return what a file below ``root`` says. Raises BuildError unless it is lines of UTF-8."""
     try:
-        return path.read_text("utf-8")
+        with path.open(encoding="utf-8", newline="") as file:
+            text = file.read().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise BuildError(f"{path.relative_to(root)}:{line}: no UTF-8; save it as such") from None
+    before, lone, _ = text.partition("\r")
+    if lone:
+        line = before.count("\n") + 1
+        raise BuildError(f"{path.relative_to(root)}:{line}: ends with CR alone; save it with LF")
+    return text
 
 
 def words_of(front_matter: NotebookNode, key: str, where: Path) -> list[str]:

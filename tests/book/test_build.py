@@ -279,6 +279,14 @@ def test_stamp_edits_only_its_line(tmp_path):
     assert call(chapter, "stamp") == 0 and path.read_bytes().decode() == new
 
 
+def test_a_line_that_ends_with_a_carriage_return_alone_is_refused(tmp_path):
+    chapter = make(tmp_path, good=GOOD)
+    path = chapter.root / "chapters/text/good.md"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    with pytest.raises(BuildError, match=r"good.md:1: ends with CR alone"):
+        chapter.sections()
+
+
 @pytest.mark.parametrize(
     "old, new, message",
     [
