@@ -12,7 +12,7 @@ from book.builder import check, proof, provenance
 from book.builder.execute import execute
 from book.builder.notebook import code_cells, dump, gpus_needed, read_notebook, write
 from book.builder.text import BuildError, Chapter, Section
-from d2l_local.language import beginnings
+from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
 import nbformat

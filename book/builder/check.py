@@ -20,7 +20,7 @@ from book.builder.notebook import code_cells, gpus_needed, may_fail, program, re
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of
 from book.builder.text import Block, Chapter, Section
-from d2l_local.language import counted
+from d2l_local.base.language import counted
 
 from nbformat import NotebookNode
 

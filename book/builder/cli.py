@@ -27,7 +27,7 @@ from book.builder.language import first_language, with_languages
 from book.builder.notebook import write
 from book.builder.readme import readmes
 from book.builder.text import BuildError, Chapter, Section, restamp
-from d2l_local import processes
+from d2l_local.base import processes
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from book.builder import verdict
 from book.builder.notebook import code_cells, may_fail
 from book.builder.text import BuildError
-from d2l_local import processes
+from d2l_local.base import processes
 
 from nbformat import NotebookNode
 

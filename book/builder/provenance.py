@@ -25,7 +25,7 @@ from importlib import metadata
 from book.builder.dependencies import digests
 from book.builder.notebook import code_cells, code_key, gpus_needed
 from book.builder.units import PARTS
-from d2l_local.language import SKIPPED, beginnings
+from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 
 from nbformat import NotebookNode

@@ -34,7 +34,7 @@ Prose comes in blocks, one a language, twins one after the other; code comes onc
   that language too; others show the original's outputs.
 
 Languages and terms are data, `chapters/text/glossary.yml`, and so are frameworks,
-`d2l_local/frameworks.ini`.
+`d2l_local/base/frameworks.ini`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from pathlib import Path
 from book.builder import units
 from book.builder.language import comments, literals, pick, put_strings, read_strings, translate
 from book.builder.notebook import BuildError, write
-from d2l_local import frameworks
+from d2l_local.base import frameworks
 
 import nbformat
 import yaml
@@ -292,7 +292,7 @@ class Chapter:
             what = " ".join(str(error).split())
             raise BuildError(f"{file.relative_to(root)}: {what}") from None
         self.languages = self.glossary["languages"]
-        self.frameworks = frameworks.load(root / "d2l_local/frameworks.ini")
+        self.frameworks = frameworks.load(root / "d2l_local/base/frameworks.ini")
         project = read_text(root / "pyproject.toml", root)
         found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
         if not found:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from d2l_local import face
-from d2l_local.arguments import index_of_device, number_of_devices
-from d2l_local.language import say, translated
+from d2l_local import backend
+from d2l_local.base.arguments import index_of_device, number_of_devices
+from d2l_local.base.language import say, translated
 from d2l_local.torch import thread_stream
 
 import torch
@@ -94,7 +94,7 @@ def examine() -> dict:
     return {
         "version": torch.__version__,
         "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
-        "devices": [face.checked(p.device, p.cpu().numpy()) for p in products],
+        "devices": [backend.checked(p.device, p.cpu().numpy()) for p in products],
         "usable_gpus": list(range(num_gpus())),
         "mps": torch.backends.mps.is_available(),  # Which is none of `devices`
         "threads": torch.get_num_threads(),

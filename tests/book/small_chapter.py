@@ -46,7 +46,7 @@ def make(root: Path, **texts: str) -> Chapter:
     folder = root / "chapters/text"
     folder.mkdir(parents=True, exist_ok=True)
     (root / "d2l_local").mkdir(exist_ok=True)
-    for path in ("chapters/text/glossary.yml", "d2l_local/frameworks.ini"):
+    for path in ("chapters/text/glossary.yml", "d2l_local/base/frameworks.ini"):
         shutil.copyfile(ROOT / path, root / path)
     (root / "pyproject.toml").write_text(
         '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'

@@ -15,7 +15,7 @@ from book.builder.cli import format_code, main
 from book.builder.language import translate
 from book.builder.notebook import code_cells, code_key, dump, read_notebook, write
 from book.builder.text import BuildError, digest
-from d2l_local import processes
+from d2l_local.base import processes
 
 import nbformat
 import pytest

@@ -182,7 +182,9 @@ def test_unknown_kind(tmp_path):
 
 # ---- Exercises -----------------------------------------------------------------------------------
 
-IMPORT = code("from d2l_local import exercise as d2l\n\nraise_ = 1  # Named by nothing below")
+IMPORT = code(
+    "from d2l_local.lesson import exercise as d2l\n\nraise_ = 1  # Named by nothing below"
+)
 EXERCISE = (
     prose("sum", "Add `a` and `b`.", "把`a`和`b`相加。", kind="exercise")
     + code("def add(a, b):\n    raise NotImplementedError", "stub")
@@ -372,7 +374,7 @@ def guide() -> str:
         r'^(\+\+\+ \{"lang": )"en"(.*?\n)(.*?)(?=\n\n(?:\+\+\+|```)|\Z)', re.M | re.S
     )
     body = block.sub(lambda m: f'{m[0]}\n\n{m[1]}"zh"{m[2]}{m[3]}', body)
-    return code("from d2l_local import exercise as d2l\n\none, both, n = 1, 1.2, 3") + body
+    return code("from d2l_local.lesson import exercise as d2l\n\none, both, n = 1, 1.2, 3") + body
 
 
 def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
