@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from book.builder.dependencies import digests
+from book.builder.model import PARTS
 from book.builder.notebook import code_cells, code_key, gpus_needed
-from book.builder.units import PARTS
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from book.builder.language import MAGIC, literals
+from book.builder.model import Block, Section
 from book.builder.notebook import code_cells
-from book.builder.text import Block, Section
 
 from nbformat import NotebookNode
 

@@ -14,12 +14,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from book.builder import length, proof, provenance, units, untranslated
+from book.builder import proof, provenance, render, stamps
+from book.builder.check import exercises, length, untranslated
 from book.builder.dependencies import names_of
+from book.builder.model import Block, Section
 from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of
-from book.builder.text import Block, Chapter, Section
+from book.builder.text import Chapter
 from d2l_local.base.language import counted
 
 from nbformat import NotebookNode
@@ -55,7 +57,7 @@ def twins(section: Section) -> list[str]:
             if not beside or section.langs.index(block.lang) < section.langs.index(previous.lang):
                 problems.append(at(section, block, "does not stand right after its twin"))
         previous = block
-    for block in section.stale():
+    for block in stamps.stale(section):
         original = section.langs[0]
         why = "has no stamp" if block.of is None else "is stale"
         problems.append(
@@ -88,7 +90,7 @@ def text(section: Section) -> list[str]:
         name: {lang: read(block.source) for lang, block in group.items()}
         for name, group in section.twins().items()
     }
-    found = [*in_prose(section, proses), *in_code(section), *units.problems(section)]
+    found = [*in_prose(section, proses), *in_code(section), *exercises.problems(section)]
     problems = [at(section, block, what) for block, what in found]
     return [*twins(section), *problems, *headings(section, proses)]
 
@@ -281,7 +283,7 @@ def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None)
                     f"cell {cell.id}: {why}, and here are as many as it needs: build it"
                 )
             problems += outputs(cell)
-            problems += [f"cell {cell.id}: {what}" for what in units.outputs(cell)]
+            problems += [f"cell {cell.id}: {what}" for what in exercises.outputs(cell)]
         else:
             for link in read(cell.source).links:
                 file = unquote(link.split("#")[0])
@@ -300,15 +302,17 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
         problems += text(section)
         unready += draft(section) + not_translated(section)
         for framework in section.frameworks:
-            expected = {lang: section.notebook(framework, lang) for lang in section.langs}
+            expected = {lang: render.notebook(section, framework, lang) for lang in section.langs}
             if len({tuple(program(made, strings=False)) for made in expected.values()}) > 1:
                 problems.append(f"{section.path.name}: the languages' code differs")
             problems += [
                 f"{framework}/{section.name}: {p}" for p in length.problems(section, framework)
             ]
-            original = read_notebook(chapter.notebook(framework, section.langs[0], section.name))
+            original = read_notebook(
+                chapter.notebook_path(framework, section.langs[0], section.name)
+            )
             for lang, made in expected.items():
-                path = chapter.notebook(framework, lang, section.name)
+                path = chapter.notebook_path(framework, lang, section.name)
                 where, committed = path.relative_to(chapter.root), read_notebook(path)
                 found = notebook(path, made, committed)
                 found += proof.missing(section, framework, committed)
@@ -324,7 +328,7 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
 def orphans(chapter: Chapter) -> list[str]:
     """Notebooks that no text makes."""
     known = {
-        chapter.notebook(framework, lang, section.name)
+        chapter.notebook_path(framework, lang, section.name)
         for section in chapter.sections()
         for framework in section.frameworks
         for lang in section.langs

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from book.builder.prose import read
 
 if TYPE_CHECKING:
-    from book.builder.text import Section
+    from book.builder.model import Section
 
 LONG = {"words": 2600, "cells": 26}  # Worth a warning
 TOO_LONG = {"words": 3200, "cells": 32}
