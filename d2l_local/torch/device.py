@@ -7,9 +7,12 @@ from collections import Counter
 from d2l_local import backend
 from d2l_local.base.arguments import index_of_device, number_of_devices
 from d2l_local.base.language import say, translated
+from d2l_local.measure.spans import lane_name
 from d2l_local.torch import thread_stream
 
 import torch
+
+CPU = lane_name("cpu", 0)  # Its one lane
 
 
 def num_gpus() -> int:
@@ -72,7 +75,7 @@ def _what_they_are(used: list[torch.device]) -> str:
 
 def lane(device: torch.device) -> str:
     """The name of a device's lane in a Timeline; the CPU's holds what Python called."""
-    return f"gpu/{device.index}" if device.type == "cuda" else "cpu/0"
+    return lane_name("gpu", device.index) if device.type == "cuda" else CPU
 
 
 def synchronize() -> None:

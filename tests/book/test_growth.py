@@ -95,6 +95,11 @@ def test_its_notebooks_run_and_pass_as_tests(grown):
     assert re.search(r"^\d+ passed", said, re.M) and "failed" not in said
 
 
+def test_a_run_records_its_version(grown):
+    asked = "from book.builder import provenance; print(*provenance.packages())"
+    assert "fakeflow" in run(grown, "-c", asked).split()
+
+
 def test_it_keeps_the_contract(grown):
     path = [str(ROOT / "tests")]
     run(

@@ -154,8 +154,8 @@ def test_nothing_is_left_of_a_copy_that_failed(tmp_path, monkeypatch, capsys):
 def test_nothing_stays_of_a_copy_that_was_killed(tmp_path):
     killed = (
         "import os, sys; from d2l_local.doors import get; write = get._copy\n"
-        "notebooks._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
-        "notebooks.get(sys.argv[1], 'mxnet', 'en')"
+        "get._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
+        "get.get(sys.argv[1], 'mxnet', 'en')"
     )
     done = subprocess.run([sys.executable, "-c", killed, tmp_path / "book"], cwd=ROOT)
     assert done.returncode == -9 and [path.name for path in tmp_path.iterdir()] != []

@@ -8,7 +8,8 @@ from d2l_local import backend
 from d2l_local.base.arguments import index_of_device, number_of_devices
 from d2l_local.base.processes import in_new_process  # noqa: F401
 from d2l_local.lesson.law import law  # noqa: F401
-from d2l_local.machine.cores import Crowding, own_core  # noqa: F401
+from d2l_local.machine.cores import own_core  # noqa: F401
+from d2l_local.machine.crowding import Crowding  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import allocations, timeline
 from d2l_local.measure.allocations import plot_allocations  # noqa: F401
