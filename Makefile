@@ -1,10 +1,10 @@
 # make alone says what there is.
 PYTHON    ?= python3
 
-# A row of d2l_local/frameworks.ini, the one list of frameworks.
-FRAMEWORKS := $(shell $(PYTHON) -m d2l_local.frameworks)
+# A row of d2l_local/base/frameworks.ini, the one list of frameworks.
+FRAMEWORKS := $(shell $(PYTHON) -m d2l_local.base.frameworks)
 FRAMEWORK  ?= $(firstword $(FRAMEWORKS))
-fact = $(shell $(PYTHON) -m d2l_local.frameworks $(1) $(2))
+fact = $(shell $(PYTHON) -m d2l_local.base.frameworks $(1) $(2))
 ifeq ($(FRAMEWORKS),)
 $(error make needs Python 3, and $(PYTHON) does not run here; name another: make PYTHON=/path/to/python3)
 endif
@@ -97,7 +97,7 @@ book/web/node_modules/ready: book/web/package-lock.json
 
 html: build/html/index.html  ## Build the web book from the committed notebooks, executing nothing
 
-build/html/index.html: .venv-web/ready-web book/web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml d2l_local/frameworks.ini img/*.svg book/web/*.* book/web/static/* book/web/templates/* book/web/templates/*/*)
+build/html/index.html: .venv-web/ready-web book/web/node_modules/ready pyproject.toml $(wildcard chapters/*/*/*.ipynb chapters/text/glossary.yml d2l_local/base/frameworks.ini img/*.svg book/web/*.* book/web/static/* book/web/templates/* book/web/templates/*/*)
 	$(WEB_PY) -m book.web
 
 serve: html  ## Build the web book and serve it on this machine (PORT=8000)

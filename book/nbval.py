@@ -20,7 +20,7 @@ from book.builder import verdict
 from book.builder.dependencies import dependencies
 from book.builder.notebook import code_cells, code_key, gpus_needed
 from book.builder.verdict import measures
-from d2l_local.language import counted
+from d2l_local.base.language import counted
 from d2l_local.machine.nvidia import installed_gpus
 
 import nbformat

@@ -21,22 +21,22 @@ def main(arguments):
     """Do what the first argument names. Only that is loaded: every command of make asks set-up."""
     command, others = "".join(arguments[:1]), arguments[1:]
     if command == "setup":
-        from d2l_local import install
+        from d2l_local.install import setup
 
-        return install.main(others)
+        return setup.main(others)
     if command == "uv":
-        from d2l_local import install
+        from d2l_local.install import setup
 
-        return install.run_uv(others)
+        return setup.run_uv(others)
     if command == "lab":
-        from d2l_local import lab
+        from d2l_local.doors import lab
 
         return lab.main(others)
     if command == "get":
-        from d2l_local import notebooks
+        from d2l_local.doors import get
 
-        return notebooks.main(others)
-    from d2l_local import preflight
+        return get.main(others)
+    from d2l_local.doors import preflight
 
     return preflight.main(arguments)
 

@@ -4,7 +4,7 @@ Elsewhere it does so only if ``D2L_SOURCE`` is set, to what pip shall install d2
 
 Everything that is there must stay as it is, and Python and the libraries are newer than MXNet 1.9.1
 and d2l 1.0.3 ask for. So these two are installed without their dependencies, for which
-`d2l_local.prepare.compat` makes up, and of the rest only what is missing, in versions that agree
+`d2l_local.prepare_mxnet` makes up, and of the rest only what is missing, in versions that agree
 with what is there. What that is stands in d2l_local's own metadata, without checksums, unlike in
 the lock files of the repository: pip checks those of all packages or of none, and what Colab lacks
 changes with Colab.
@@ -23,11 +23,11 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from d2l_local import frameworks
-from d2l_local.language import say, translated
-from d2l_local.machine import installed
+from d2l_local.base import frameworks
+from d2l_local.base.language import say, translated
+from d2l_local.base.processes import run, temporary_folder
+from d2l_local.install import installed
 from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
-from d2l_local.processes import run, temporary_folder
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version

@@ -19,7 +19,7 @@ import tarfile
 import time
 from pathlib import Path
 
-from d2l_local import processes
+from d2l_local.base import processes
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "arm64"
@@ -69,7 +69,7 @@ TRIALS = {
     "tests/unit/test_libraries.py tests/unit/test_devices.py tests/unit/test_timeline.py "
     "tests/process/test_recorder.py",
     "compat": f"{LINKS} && LD_LIBRARY_PATH=/tmp/links {PYTEST} --dist worksteal "
-    "tests/unit/test_compat.py tests/unit/test_compat_functions.py",
+    "tests/unit/test_numpy_view.py tests/unit/test_numpy_view_functions.py",
     "notebooks": f"(cd chapters/mxnet/en && {SMALLER}) && {PYTEST} --dist loadscope "
     "--nbval --nbval-sanitize-with tests/nbval.cfg --nbval-cell-timeout 3000 "
     "chapters/mxnet/en/index.ipynb chapters/mxnet/en/hybridize.ipynb",

@@ -1,4 +1,4 @@
-"""What a face must do to be one, asked of any: see `d2l_local.face.Face`."""
+"""What a backend must do to be one, asked of any: see `d2l_local.backend.Backend`."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ import inspect
 import io
 import re
 
-from d2l_local import arguments, face
-from d2l_local.hosts import Hosts
-from d2l_local.language import counted
+from d2l_local import backend
+from d2l_local.base import arguments
+from d2l_local.base.language import counted
 from d2l_local.measure import memory, operation, timing
 from d2l_local.measure.allocations import Allocations
 from d2l_local.measure.timeline import Timeline
+from d2l_local.simulate.hosts import Hosts
 
 import numpy as np
 import pytest
 
-NAMES = [name for name in (*vars(face.Face), *face.Face.__annotations__) if name[0] != "_"]
+NAMES = [
+    name for name in (*vars(backend.Backend), *backend.Backend.__annotations__) if name[0] != "_"
+]
 
 
 def differences(d2l) -> list[str]:
-    """Names that a face lacks, and functions that cannot be called as the contract says."""
+    """Names that a backend lacks, and functions that cannot be called as the contract says."""
     found = [f"{name} is missing" for name in NAMES if not hasattr(d2l, name)]
-    for name, promised in vars(face.Face).items():
+    for name, promised in vars(backend.Backend).items():
         if isinstance(promised, staticmethod) and hasattr(d2l, name):
             asked = list(inspect.signature(promised.__func__).parameters.values())
             has = list(inspect.signature(getattr(d2l, name)).parameters.values())
@@ -43,7 +46,7 @@ def printed(function, *args) -> tuple[object, str]:
 
 
 def keep(d2l) -> None:
-    """Fail with an AssertionError where a face breaks its promises."""
+    """Fail with an AssertionError where a backend breaks its promises."""
     assert differences(d2l) == []
     for promise in (
         devices,

@@ -7,7 +7,7 @@ skipped, and said. What is no measurement is judged as everywhere.
 from __future__ import annotations
 
 from book.nbval import claim_failed
-from d2l_local import processes
+from d2l_local.base import processes
 
 import pytest
 

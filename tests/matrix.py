@@ -1,7 +1,7 @@
 """Test the package on every Python that MXNet runs on, with the oldest and the newest NumPy there.
 
 ``make test-matrix`` tests on those Pythons that this machine has and prints a Markdown table.
-Choose with ``make test-matrix OPTIONS="--python 3.12 -k compat"``: what is no option of this
+Choose with ``make test-matrix OPTIONS="--python 3.12 -k numpy_view"``: what is no option of this
 program goes to pytest. The environments stay in ``build/matrix``, beside the report of the last
 run in each.
 """
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from d2l_local import processes
-from d2l_local.machine import uv as machine_uv
+from d2l_local.base import processes
+from d2l_local.install import uv as machine_uv
 
 from settings import NOTHING_SET
 

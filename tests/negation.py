@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from d2l_local import frameworks
+from d2l_local.base import frameworks
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -8,11 +8,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from book.builder import check, proof, provenance
+from book.builder import proof, provenance, render
+from book.builder.check import sections as check
 from book.builder.execute import execute
-from book.builder.notebook import code_cells, dump, gpus_needed, read_notebook, write
-from book.builder.text import BuildError, Chapter, Section
-from d2l_local.language import beginnings
+from book.builder.model import Section
+from book.builder.notebook import BuildError, code_cells, dump, gpus_needed, read_notebook, write
+from book.builder.text import Chapter
+from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
 import nbformat
@@ -58,11 +60,11 @@ def build_section(
         renewed[lang] = renew(section, framework, lang, force, kernel, built)
     proved = prove(section, framework, force, kernel)
     for lang, source in sources.items():
-        notebook = section.notebook(framework, lang)
+        notebook = render.notebook(section, framework, lang)
         share(renewed[source], notebook)
         provenance.put_notes(notebook, section.chapter.word(lang, "stale", STALE))
         notebook.metadata["d2l_local"].update({"proved": proved} if proved else {})
-        path = section.chapter.notebook(framework, lang, section.name)
+        path = section.chapter.notebook_path(framework, lang, section.name)
         built.changed |= write(path, dump(notebook))
     return built
 
@@ -71,8 +73,8 @@ def renew(
     section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built
 ) -> NotebookNode:
     """Return a notebook with all its outputs, executing it if any of them is to be new."""
-    notebook = section.notebook(framework, lang)
-    committed = read_notebook(section.chapter.notebook(framework, lang, section.name))
+    notebook = render.notebook(section, framework, lang)
+    committed = read_notebook(section.chapter.notebook_path(framework, lang, section.name))
     splits = provenance.keep(notebook, committed) if committed is not None else []
     if splits and not kernel:
         names = ", ".join(split.old.id for split in splits)
@@ -161,7 +163,7 @@ def renew_cells(
 
 def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[str, str]:
     """Prove a section's exercises; without a kernel, return what is recorded of them."""
-    path = section.chapter.notebook(framework, section.langs[0], section.name)
+    path = section.chapter.notebook_path(framework, section.langs[0], section.name)
     committed = read_notebook(path)
     if not kernel:
         return proof.recorded(committed)

@@ -21,13 +21,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from book.builder import check, length, verdict
+from book.builder import verdict
 from book.builder.build import Ran, build_section, run_notebook
+from book.builder.check import length
+from book.builder.check import sections as check
 from book.builder.language import first_language, with_languages
-from book.builder.notebook import write
+from book.builder.model import Section
+from book.builder.notebook import BuildError, write
 from book.builder.readme import readmes
-from book.builder.text import BuildError, Chapter, Section, restamp
-from d2l_local import processes
+from book.builder.stamps import restamp
+from book.builder.text import Chapter
+from d2l_local.base import processes
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
@@ -50,7 +54,7 @@ def command_build(chapter: Chapter, args: argparse.Namespace) -> int:
 def build_one(section: Section, framework: str, args: argparse.Namespace) -> bool:
     """Build a section and say what came of it; return whether it succeeded."""
     started = time.monotonic()
-    path = section.chapter.notebook(framework, section.langs[0], section.name)
+    path = section.chapter.notebook_path(framework, section.langs[0], section.name)
     where = path.relative_to(section.chapter.root)
     print(f"{framework}/{section.name} ...", end=" ", flush=True)
     try:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from book.builder import verdict
-from book.builder.notebook import code_cells, may_fail
-from book.builder.text import BuildError
-from d2l_local import processes
+from book.builder.notebook import BuildError, code_cells, may_fail
+from d2l_local.base import processes
 
 from nbformat import NotebookNode
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from book.builder.dependencies import names_of
 from book.builder.execute import execute
-from book.builder.notebook import code_key
-from book.builder.text import Block, BuildError, Section
-from book.builder.units import Exercise, exercises
+from book.builder.model import Block, Exercise, Section, exercises
+from book.builder.notebook import BuildError, code_key
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook

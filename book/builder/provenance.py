@@ -23,22 +23,28 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from book.builder.dependencies import digests
+from book.builder.model import PARTS
 from book.builder.notebook import code_cells, code_key, gpus_needed
-from book.builder.units import PARTS
-from d2l_local.language import SKIPPED, beginnings
+from d2l_local.base import frameworks
+from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 NOTE = "stale"  # The kind of a cell that the builder adds below a stale output
-PACKAGES = ("d2l", "matplotlib", "mxnet", "numpy", "torch")  # Whose versions a run names
+
+
+def packages() -> list[str]:
+    """Return the packages whose versions a run names: every framework's, and what all use."""
+    of_frameworks = (row.distributions for row in frameworks.load().values())
+    return sorted({"d2l", "matplotlib", "numpy"}.union(*of_frameworks))
 
 
 def this_run() -> dict:
     """Return the machine, the date and the versions of what is executed now."""
     versions = {"python": platform.python_version()}
-    for package in PACKAGES:
+    for package in packages():
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from book.builder.text import BuildError, Chapter, Section
+from book.builder.model import Section
+from book.builder.notebook import BuildError
+from book.builder.text import Chapter
 
 BEGIN, END = "<!-- notebooks: the builder writes this table -->\n", "<!-- end of notebooks -->\n"
 
@@ -63,5 +65,5 @@ def link(section: Section, framework: str, lang: str) -> str:
         return ""
     first = next(block for block in section.blocks if block.lang == lang)
     title = first.source.partition("\n")[0].lstrip("# ")
-    path = section.chapter.notebook(framework, lang, section.name)
+    path = section.chapter.notebook_path(framework, lang, section.name)
     return f"[{title}]({path.relative_to(section.chapter.root).as_posix()})"

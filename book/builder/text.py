@@ -20,7 +20,7 @@ Prose comes in blocks, one a language, twins one after the other; code comes onc
   stderr. A cell that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests
   skip it elsewhere, and its committed output must come from a machine that has them.
 - What asks the reader back, or is folded, says so with `kind`, code with a tag:
-  `book.builder.units`.
+  `book.builder.model`.
 - A comment may be written once a language, in the order of the table of languages:
   `# Wait for it | 等待它完成`. A language without a part reads the first.
 - Strings that a reader sees are translated by one block a language after their cell, a YAML mapping
@@ -34,285 +34,34 @@ Prose comes in blocks, one a language, twins one after the other; code comes onc
   that language too; others show the original's outputs.
 
 Languages and terms are data, `chapters/text/glossary.yml`, and so are frameworks,
-`d2l_local/frameworks.ini`.
+`d2l_local/base/frameworks.ini`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
-from book.builder import units
-from book.builder.language import comments, literals, pick, put_strings, read_strings, translate
-from book.builder.notebook import BuildError, write
-from d2l_local import frameworks
+from book.builder import model
+from book.builder.language import literals, put_strings, read_strings
+from book.builder.model import Block, Section, Settings, Strings, read_text
+from book.builder.notebook import BuildError
 
 import nbformat
 import yaml
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-
-SETUP = """\
-import os
-import sys
-{speak}
-hosted = "google.colab" in sys.modules or "KAGGLE_KERNEL_RUN_TYPE" in os.environ
-if hosted or "D2L_SOURCE" in os.environ:  # {comment}
-    source = os.environ.get("D2L_SOURCE", "git+{source}")
-    !{{sys.executable}} -m pip install -q --no-deps {{source}}
-    # {failed}
-    from d2l_local import colab
-
-    colab.set_up("{framework}")
-"""
-SPEAK = """
-os.environ["D2L_LANGUAGE"] = "{lang}"
-"""
-
 
 FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
-# Followed by what follows "github.com/" in a notebook's own address.
-HOSTS = {
-    "colab": "https://colab.research.google.com/github/",
-    "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/",
-}
 
 
-@dataclass
-class Block:
-    """A prose block, or a code cell (whose `lang` is None)."""
-
-    source: str
-    line: int  # of the `+++` or the fence, counted from 1
-    lang: str | None = None
-    id: str = ""
-    of: str | None = None
-    tags: list[str] = field(default_factory=list)
-    strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
-    kind: str = ""  # One of `units.PROSE`; of code, its tag among `units.CODE`
-    refused: str = ""  # What the check must say about a wrong answer
-
-
-@dataclass
-class Strings:
-    """Translations of strings, of the cell before them or of all cells of the section."""
-
-    line: int
-    lang: str
-    section: bool
-    strings: dict[str, str]
-
-
-@dataclass
-class Section:
-    """One text, and the notebooks that it makes."""
-
-    path: Path
-    blocks: list[Block]
-    langs: list[str]  # The original comes first
-    frameworks: list[str]
-    names: list[str]
-    chapter: Chapter
-    spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
-    draft: bool = False
-    exercises: bool = True  # Whether it closes with a summary and exercises
-    missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-    def twins(self) -> dict[str, dict[str, Block]]:
-        """Return the prose blocks by id, then by language; references have no twins."""
-        twins: dict[str, dict[str, Block]] = {}
-        for block in self.blocks:
-            if block.lang and block.kind != "reference":
-                twins.setdefault(block.id, {})[block.lang] = block
-        return twins
-
-    def code(self) -> list[Block]:
-        return [block for block in self.blocks if not block.lang]
-
-    def blocks_of(self, framework: str, lang: str) -> list[Block]:
-        """Return the prose of one language and the code of one framework, in order."""
-        others = set(self.chapter.frameworks) - {framework}
-        return [
-            b
-            for b in self.blocks
-            if (b.lang in (None, lang) or b.kind == "reference") and not others & set(b.tags)
-        ]
-
-    def code_of(self, framework: str) -> list[Block]:
-        """Return the code of one framework; a section may have none."""
-        return [b for b in self.blocks_of(framework, self.langs[0]) if not b.lang]
-
-    def words(self) -> set[str]:
-        """Return every word of the code: what the prose may name."""
-        return {w for block in self.code() for w in re.findall(r"\w+", translate(block.source))}
-
-    def comments(self, block: Block, lang: str) -> list[str]:
-        index = self.chapter.index(lang)
-        return [pick(parts, index) for *_, parts in comments(block.source)]
-
-    def code_in(self, block: Block, lang: str) -> str:
-        """Return the code of a block with the comments and strings of a language."""
-        source = put_strings(block.source, block.strings.get(lang, {}))
-        return translate(source, self.chapter.index(lang))
-
-    def stale(self) -> list[Block]:
-        """Return the translations whose original has changed since they were stamped."""
-        original = self.langs[0]
-        return [
-            block
-            for group in self.twins().values()
-            for lang, block in group.items()
-            if lang != original and original in group and block.of != digest(group[original].source)
-        ]
-
-    def notebook(self, framework: str, lang: str) -> NotebookNode:
-        """Return the notebook of one framework in one language, without outputs."""
-        blocks = [b for b in self.blocks_of(framework, lang) if b.kind != "wrong"]
-        cells = self.opening(blocks[0], framework, lang)
-        last, count, question = blocks[0].id, 0, None
-        for block in blocks[1:]:
-            if block.lang:
-                last, count = block.id, 0
-            else:  # Numbered within its prose, so that a new cell renames few others
-                count += 1
-            name = f"{last}_{count}" if count else last
-            cells.append(self.cell(block, lang, name, question))
-            if block.kind == "predict":
-                question = block
-            elif not block.lang:
-                question = None
-        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-        return new_notebook(
-            cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
-        )
-
-    def opening(self, block: Block, framework: str, lang: str) -> list[NotebookNode]:
-        """Return the title with its links, the set-up, and what follows the title in its block."""
-        title, _, rest = block.source.partition("\n")
-        word = self.chapter.languages.get(lang, {}).get
-        setup = SETUP.rstrip().format(
-            speak=SPEAK.format(lang=lang) if lang in self.spoken else "",
-            comment=word("setup", "Does nothing outside Colab and Kaggle"),
-            failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
-            framework=framework,
-            source=self.chapter.source,
-        )
-        cells = [new_markdown_cell(f"{title}\n\n{self.links(framework, lang)}", id="title")]
-        if self.code_of(framework):
-            cells.append(new_code_cell(setup, id="setup"))
-        if rest.strip():
-            cells.append(new_markdown_cell(rest.strip(), id=block.id))
-        for cell in cells:
-            self.describe(cell, block)
-        return cells
-
-    def cell(self, block: Block, lang: str, name: str, question: Block | None) -> NotebookNode:
-        """Return the cell of a block; code answers the question that is open, if one is."""
-        word = self.chapter.languages.get(lang, {}).get
-        if block.lang:
-            cell = new_markdown_cell(units.prose(block, word), id=name)
-        else:
-            cell = new_code_cell(self.code_in(block, lang), id=name)
-        self.describe(cell, block)
-        if question and not block.lang:
-            units.ask(cell, question)
-        tags = [tag for tag in block.tags if tag not in self.chapter.frameworks]
-        if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
-            tags.append("nbval-raises-exception")
-        if block.kind in units.FOLDED and not block.lang:
-            tags.append("hide-input")
-            units.fold(cell, word(block.kind, block.kind.capitalize()))
-        if tags:
-            cell.metadata["tags"] = tags
-        return cell
-
-    def describe(self, cell: NotebookNode, block: Block) -> None:
-        """Write into a cell where it comes from: what joins the frameworks' cells on one page.
-
-        `order` counts the blocks of the text, of which twins are one, so that it is the same in
-        all notebooks of a section.
-        """
-        of = [name for name in self.chapter.frameworks if name in self.frameworks]
-        only = [name for name in of if name in block.tags]
-        cell.metadata["d2l_local"] = {
-            "id": cell.id,
-            "frameworks": only or of,
-            "order": self.order[block.line],
-            **({"kind": block.kind} if block.kind else {}),
-        }
-
-    @cached_property
-    def order(self) -> dict[int, int]:
-        """Return the place of each block by its line; twins have the same."""
-        places: dict[str | int, int] = {}
-        return {b.line: places.setdefault(b.id or b.line, len(places)) for b in self.blocks}
-
-    def links(self, framework: str, lang: str) -> str:
-        """Return the line that links the other languages and frameworks, Colab and Kaggle."""
-        chapter, file = self.chapter, f"{self.name}.ipynb"
-        links = [
-            f"[{chapter.languages.get(other, {}).get('name', other)}](../{other}/{file})"
-            for other in self.langs
-            if other != lang
-        ]
-        links += [
-            f"[{chapter.frameworks[other].title}](../../{other}/{lang}/{file})"
-            for other in self.frameworks
-            if other != framework
-        ]
-        on_github = chapter.repository.partition("github.com/")[2]
-        if on_github and self.code_of(framework):  # They open notebooks from nowhere else
-            path = f"{on_github}/blob/main/chapters/{framework}/{lang}/{file}"
-            word = chapter.languages.get(lang, {}).get
-            for place, address in HOSTS.items():
-                label = word(place, f"Open in {place.capitalize()}")
-                links.append(f"[{label}]({address}{path})")
-        return " · ".join(links)
-
-
-class Chapter:
+class Chapter(Settings):
     """The folder that holds the texts and the notebooks."""
 
     def __init__(self, root: Path):
-        self.root = root
+        super().__init__(root)
         self._read: dict[Path, tuple[str, Section]] = {}  # Reading takes half a second each
-        file = root / "chapters/text/glossary.yml"
-        try:
-            self.glossary = yaml.safe_load(read_text(file, root))
-        except yaml.YAMLError as error:
-            what = " ".join(str(error).split())
-            raise BuildError(f"{file.relative_to(root)}: {what}") from None
-        self.languages = self.glossary["languages"]
-        self.frameworks = frameworks.load(root / "d2l_local/frameworks.ini")
-        project = read_text(root / "pyproject.toml", root)
-        found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
-        if not found:
-            raise BuildError(f"{root}/pyproject.toml: no Repository under [project.urls]")
-        self.repository = found[1]
-        version = re.search(r'^version\s*=\s*"(.+?)"', project, re.MULTILINE)
-        self.tag = f"@v{version[1]}" if version else ""
-
-    @property
-    def source(self) -> str:
-        """Return what the first cell installs from: the release, not what came after it."""
-        return self.repository + self.tag
-
-    def word(self, lang: str, key: str, usual: str) -> str:
-        """Return what the builder itself writes in a language, by default what is usual."""
-        return self.languages.get(lang, {}).get(key, usual)
-
-    def index(self, lang: str) -> int:
-        """Return the place of a language in the table of languages."""
-        return [*self.languages, lang].index(lang)
 
     def sections(self, names: Iterable[str] | None = None) -> list[Section]:
         texts = sorted((self.root / "chapters/text").glob("*.md"))
@@ -327,9 +76,6 @@ class Chapter:
         if path not in self._read or self._read[path][0] != text:
             self._read[path] = text, self.parse(path, text)
         return self._read[path][1]
-
-    def notebook(self, framework: str, lang: str, name: str) -> Path:
-        return self.root / "chapters" / framework / lang / f"{name}.ipynb"
 
     def parse(self, path: Path, text: str) -> Section:
         """Take a text apart, and say where it breaks the format."""
@@ -372,21 +118,6 @@ class Chapter:
         return section
 
 
-def read_text(path: Path, root: Path) -> str:
-    """Return what a file below ``root`` says. Raises BuildError unless it is lines of UTF-8."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            text = file.read().replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise BuildError(f"{path.relative_to(root)}:{line}: no UTF-8; save it as such") from None
-    before, lone, _ = text.partition("\r")
-    if lone:
-        line = before.count("\n") + 1
-        raise BuildError(f"{path.relative_to(root)}:{line}: ends with CR alone; save it with LF")
-    return text
-
-
 def words_of(front_matter: NotebookNode, key: str, where: Path) -> list[str]:
     """Return what the front matter lists under a key; nothing if it is not there."""
     found = front_matter.get(key) or []
@@ -425,11 +156,11 @@ def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:
     if not cell.source.strip():
         raise BuildError(f"{where}:{line}: an empty cell")
     block = Block(cell.source, line, **cell.metadata)
-    if block.kind and block.kind not in units.PROSE:
-        known = ", ".join(units.PROSE)
+    if block.kind and block.kind not in model.PROSE:
+        known = ", ".join(model.PROSE)
         raise BuildError(f"{where}:{line}: unknown kind {block.kind}; there is {known}")
     if not prose:
-        block.kind = next((tag for tag in block.tags if tag in units.CODE), "")
+        block.kind = next((tag for tag in block.tags if tag in model.CODE), "")
     if prose and not (block.lang and re.fullmatch(r"[a-z0-9-]{1,50}", block.id)):
         raise BuildError(
             f'{where}:{line}: prose starts with a line like +++ {{"lang": "en", '
@@ -519,25 +250,3 @@ def leave_out_untranslated(section: Section) -> None:
     section.blocks = [block for block in section.blocks if block.lang not in section.missing]
     section.langs = [lang for lang in section.langs if lang not in section.missing]
     section.spoken -= set(section.missing)
-
-
-def digest(source: str) -> str:
-    return hashlib.sha256(source.encode()).hexdigest()[:8]
-
-
-def restamp(section: Section) -> list[Block]:
-    """Renew the stamps of stale blocks; nothing but their `of` changes in the file."""
-    stale = section.stale()
-    if stale:
-        with open(section.path, encoding="utf-8", newline="") as file:
-            lines = file.read().split("\n")
-        for block in stale:
-            of = digest(section.twins()[block.id][section.langs[0]].source)
-            line = lines[block.line - 1]
-            if block.of is None:
-                line = re.sub(r"\s*\}(\s*)$", rf', "of": "{of}"}}\1', line)
-            else:
-                line = re.sub(r'("of"\s*:\s*)"[^"]*"', rf'\g<1>"{of}"', line)
-            lines[block.line - 1] = line
-        write(section.path, "\n".join(lines))
-    return stale

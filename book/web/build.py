@@ -25,10 +25,10 @@ from pathlib import Path
 
 from book.web import BuildError
 from book.web.merge import merged_page, title_of
-from d2l_local import frameworks
-from d2l_local.language import SKIPPED, beginnings
+from d2l_local.base import frameworks
+from d2l_local.base.language import SKIPPED, beginnings
+from d2l_local.base.processes import temporary_folder
 from d2l_local.machine.facts import in_words
-from d2l_local.processes import temporary_folder
 
 import jinja2
 import nbformat
@@ -68,7 +68,7 @@ class Book:
         project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
         self.repository = project["urls"]["Repository"].rstrip("/")
         try:
-            self.frameworks = frameworks.load(root / "d2l_local/frameworks.ini")
+            self.frameworks = frameworks.load(root / "d2l_local/base/frameworks.ini")
         except ValueError as error:
             raise BuildError(str(error)) from None
         for name in [*self.frameworks, *glossary["languages"]]:

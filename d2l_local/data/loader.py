@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from d2l_local.arguments import integer, positive_integer
+from d2l_local.base.arguments import integer, positive_integer
 from d2l_local.data.notice import announce
 from d2l_local.data.resize import bilinear
 from d2l_local.data.sources import Dataset, load_dataset

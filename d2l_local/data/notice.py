@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from d2l_local.language import columns, translated
+from d2l_local.base.language import columns, translated
 
 _announced: str | None = None
 

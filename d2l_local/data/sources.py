@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from d2l_local.base.language import translated
 from d2l_local.data import download, idx, sample
 from d2l_local.data.notice import say, tilde
-from d2l_local.language import translated
 
 import numpy as np
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 
-from d2l_local.language import say
+from d2l_local.base.language import say
 from d2l_local.machine.host import num_cores
 
 import psutil

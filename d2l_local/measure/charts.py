@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from d2l_local.language import say
+from d2l_local.base.language import say
 from d2l_local.measure.fonts import label
 from d2l_local.measure.timeline import Timeline
 

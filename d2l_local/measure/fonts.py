@@ -1,13 +1,13 @@
-"""Fonts in which Matplotlib can write the language in force (`d2l_local.language`)."""
+"""Fonts in which Matplotlib can write the language in force (`d2l_local.base.language`)."""
 
 from __future__ import annotations
 
 import functools
 from pathlib import Path
 
-from d2l_local import language
+from d2l_local.base import language
 
-FOLDER = Path(language.__file__).parent / "fonts"
+FOLDER = Path(__file__).parents[1] / "fonts"
 
 
 def prepare() -> None:

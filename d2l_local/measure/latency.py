@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from d2l_local.arguments import positive_integer
+from d2l_local.base.arguments import positive_integer
 
 import numpy as np
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from d2l_local.arguments import positive_integer
+from d2l_local.base.arguments import positive_integer
 from d2l_local.measure.timeline import Timeline
 from d2l_local.measure.timing import measure
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from d2l_local.arguments import positive_integer
-from d2l_local.language import translated
+from d2l_local.base.arguments import positive_integer
+from d2l_local.base.language import translated
 
 Shape = tuple[int, ...]
 

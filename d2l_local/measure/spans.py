@@ -42,6 +42,11 @@ def common_seconds(a: list[tuple[float, float]], b: list[tuple[float, float]]) -
     return seconds
 
 
+def lane_name(kind: str, number: int) -> str:
+    """The lane of a device, ``cpu/1``: where those who record it and those who ask for it meet."""
+    return f"{kind}/{number}"
+
+
 def in_order(lane: str) -> tuple[str, int, str]:
     """The key by which lanes are sorted: ``cpu/2`` comes before ``cpu/10``."""
     number = re.search(r"\d+", lane)

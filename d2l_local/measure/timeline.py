@@ -187,7 +187,7 @@ class Timeline:
     def plot(self, ax=None, predicted=None):
         """Draw a Gantt chart with a lane per device on ``ax`` (default: a new figure); return it.
 
-        The spans of a ``predicted`` Timeline (`d2l_local.measure.schedule`) are drawn over it as
+        The spans of a ``predicted`` Timeline (`d2l_local.simulate.schedule`) are drawn over it as
         outlines, and their names on the recorded spans that are called the same, else on
         themselves. KeyError if it has a lane that was not recorded.
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import truediv
 
-from d2l_local.arguments import positive_integer
-from d2l_local.language import say, translated
+from d2l_local.base.arguments import positive_integer
+from d2l_local.base.language import say, translated
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from d2l_local.processes import temporary_folder
+from d2l_local.base.processes import temporary_folder
 
 ROOM = 2**16  # Bytes that must be left on a disk that has had room for the whole trace
 

@@ -1,7 +1,7 @@
 """The chapter's helpers for MXNet: ``from d2l_local import mxnet as d2l``.
 
 A drop-in for ``from d2l import mxnet as d2l`` (d2l 1.0.3): all its public names, with those below
-added or put in place of d2l's own. Importing it prepares the process (`d2l_local.prepare.engine`)
+added or put in place of d2l's own. Importing it prepares the process (`d2l_local.prepare_mxnet`)
 and does not switch MXNet to NumPy semantics: ``npx.set_np()`` remains the reader's choice, as with
 d2l.
 """
@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterator as _Iterator
 
-from d2l_local.prepare import engine
+from d2l_local.prepare_mxnet import engine
 
 engine.load()  # Before anything else imports MXNet: it reads its settings only once
 
@@ -27,11 +27,11 @@ from mxnet.util import is_np_array as _is_np_array  # noqa: E402
 _d2l.d2l = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
-from d2l_local import face as _face  # noqa: E402
-from d2l_local.assertion import explain_failures as _explain_failures  # noqa: E402
-from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
-from d2l_local.hosts import Hosts, has_hosts  # noqa: E402, F401
-from d2l_local.law import law  # noqa: E402, F401
+from d2l_local import backend as _backend  # noqa: E402
+from d2l_local.base.processes import in_new_process  # noqa: E402, F401
+from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
+from d2l_local.lesson.exercise import check, expect, measured  # noqa: E402, F401
+from d2l_local.lesson.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.machine.crowding import Crowding  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
@@ -43,33 +43,14 @@ from d2l_local.measure.charts import (  # noqa: E402, F401
 )
 from d2l_local.measure.held import Held  # noqa: E402, F401
 from d2l_local.measure.latency import read_time  # noqa: E402, F401
-from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
-from d2l_local.measure.wire import Wire  # noqa: E402, F401
-from d2l_local.mxnet import images as _images  # noqa: E402
 from d2l_local.mxnet.allocations import Allocations  # noqa: E402, F401
 from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
-from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
-from d2l_local.mxnet.device import (  # noqa: E402, F401
-    banner,
-    devices,
-    examine,
-    lane,
-    num_cores,
-    num_gpus,
-    try_all_gpus,
-    try_gpu,
-)
-from d2l_local.mxnet.drawing import plt, show_trace_2d  # noqa: E402, F401
-from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
-from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
-from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
-from d2l_local.mxnet.operators import operators  # noqa: E402, F401
-from d2l_local.mxnet.recorder import Timeline  # noqa: E402
-from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
-from d2l_local.mxnet.stand_in import stand_in_for_gpus  # noqa: E402, F401
-from d2l_local.mxnet.training import (  # noqa: E402, F401
+from d2l_local.mxnet.classic import images as _images  # noqa: E402
+from d2l_local.mxnet.classic.drawing import plt, show_trace_2d  # noqa: E402, F401
+from d2l_local.mxnet.classic.stand_in import stand_in_for_gpus  # noqa: E402, F401
+from d2l_local.mxnet.classic.training import (  # noqa: E402, F401
     Accumulator,
     Animator,
     accuracy,
@@ -83,10 +64,29 @@ from d2l_local.mxnet.training import (  # noqa: E402, F401
     train_ch13,
     train_recsys_rating,
 )
+from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
+from d2l_local.mxnet.device import (  # noqa: E402, F401
+    banner,
+    devices,
+    examine,
+    lane,
+    num_cores,
+    num_gpus,
+    try_all_gpus,
+    try_gpu,
+)
+from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
+from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
+from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
+from d2l_local.mxnet.operators import operators  # noqa: E402, F401
+from d2l_local.mxnet.recorder import Timeline  # noqa: E402
+from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.mxnet.transformer import TransformerBlock  # noqa: E402, F401
-from d2l_local.prepare.engine import report as engine_report  # noqa: E402, F401
-from d2l_local.processes import in_new_process  # noqa: E402, F401
-from d2l_local.trials import ChainTrial  # noqa: E402, F401
+from d2l_local.prepare_mxnet.engine import report as engine_report  # noqa: E402, F401
+from d2l_local.simulate.hosts import Hosts, has_hosts  # noqa: E402, F401
+from d2l_local.simulate.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.simulate.trials import ChainTrial  # noqa: E402, F401
+from d2l_local.simulate.wire import Wire  # noqa: E402, F401
 
 
 def _to_mxnet(array):
@@ -96,7 +96,7 @@ def _to_mxnet(array):
 
 
 synchronize = mx.nd.waitall
-_shared = _face.make(synchronize, num_gpus, _to_mxnet, _copier, Timeline)
+_shared = _backend.make(synchronize, num_gpus, _to_mxnet, _copier, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
 has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from d2l_local.language import say
+from d2l_local.base.language import say
 
 import mxnet as mx
 import numpy as np

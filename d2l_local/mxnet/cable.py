@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 
-from d2l_local.arguments import positive_number
+from d2l_local.base.arguments import positive_number
 from d2l_local.measure.timeline import on_record
 
 import mxnet as mx

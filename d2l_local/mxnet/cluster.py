@@ -6,7 +6,7 @@ module starts the processes, watches them and ends them. What it took to do so r
 * A worker that waits for a dead one waits for ever, and so do server and scheduler: nothing in
   the job itself ends it. So the first process that fails ends the job.
 * Nobody may be left when the program that started the job goes away, even by SIGKILL, which is
-  what `d2l_local.processes.Guarded` sees to.
+  what `d2l_local.base.processes.Guarded` sees to.
 * A server restores the optimizer with `pickle`, and so runs what anybody sends who can reach its
   port, as every user of this machine can. Workers sign it with a key that only the job has
   (`d2l_local.mxnet.member`). Scheduler and servers work in the job's own folder, since a stranger
@@ -33,8 +33,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from d2l_local import processes
-from d2l_local.arguments import positive_integer
+from d2l_local.base import processes
+from d2l_local.base.arguments import positive_integer
 from d2l_local.mxnet import member
 
 HOST = "127.0.0.1"

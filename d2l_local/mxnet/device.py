@@ -12,15 +12,16 @@ import itertools
 import os
 import warnings
 
-from d2l_local.arguments import index_of_device, number_of_devices
-from d2l_local.language import counted, say, translated
+from d2l_local.base.arguments import index_of_device, number_of_devices
+from d2l_local.base.language import counted, say, translated
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.nvidia import GPU, installed_gpus
-from d2l_local.prepare import engine
+from d2l_local.measure.spans import lane_name
+from d2l_local.prepare_mxnet import engine
 
 engine.load()  # Before MXNet: whoever imports this module first has a prepared process too
 
-from d2l_local import face  # noqa: E402
+from d2l_local import backend  # noqa: E402
 
 import mxnet as mx  # noqa: E402
 
@@ -95,7 +96,7 @@ def try_all_gpus() -> list[mx.Context]:
 
 def lane(device: mx.Context) -> str:
     """The name of a device's lane in a Timeline: ``cpu/1`` of ``mx.cpu(1)``."""
-    return f"{device.device_type}/{device.device_id}"
+    return lane_name(device.device_type, device.device_id)
 
 
 def banner(used: list[mx.Context]) -> None:
@@ -164,7 +165,7 @@ def examine() -> dict:
     return {
         "version": report["MXNet"],
         "build": "GPU" if gpu_build() else "CPU",
-        "devices": [face.checked(p.context, p.asnumpy()) for p in products],
+        "devices": [backend.checked(p.context, p.asnumpy()) for p in products],
         "usable_gpus": [gpu.index for gpu in usable_gpus()],
         "blas_kernel": report["BLAS kernel"],
         "threads": int(report["threads"]),

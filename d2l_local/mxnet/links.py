@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-from d2l_local import links
 from d2l_local.mxnet.device import devices
+from d2l_local.simulate import links
 
 from mxnet import autograd, nd
 

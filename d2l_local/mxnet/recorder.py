@@ -8,6 +8,7 @@ import os
 import re
 
 from d2l_local.measure import timeline, trace
+from d2l_local.measure.spans import lane_name
 from d2l_local.mxnet import device
 
 import mxnet as mx
@@ -93,8 +94,8 @@ class _Lanes:
         if number >= self._cores:
             number = self._worker_of.get(event["tid"], number)
         if number >= self._cores and device.gpu_build():
-            return f"gpu/{number - self._cores}"
-        return f"cpu/{number}"
+            return lane_name("gpu", number - self._cores)
+        return lane_name("cpu", number)
 
 
 def parse_open_trace(text: str) -> list[dict]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from d2l_local.mxnet.training import split_batch
+from d2l_local.mxnet.classic.training import split_batch
 
 import mxnet as mx
 from mxnet import autograd, gluon, init, nd

@@ -11,7 +11,7 @@ import argparse
 import faulthandler
 import os
 
-from d2l_local.language import say
+from d2l_local.base.language import say
 
 import mxnet as mx
 from mxnet import autograd, gluon, nd

@@ -15,7 +15,7 @@ import warnings
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
-from d2l_local.machine import installed
+from d2l_local.install import installed
 
 try:
     import torch
@@ -73,11 +73,11 @@ from d2l.torch import *  # noqa: E402, F403
 vars(_d2l)["d2l"] = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
-from d2l_local import face as _face  # noqa: E402
-from d2l_local.assertion import explain_failures as _explain_failures  # noqa: E402
-from d2l_local.exercise import check, expect, measured  # noqa: E402, F401
-from d2l_local.hosts import Hosts, has_hosts  # noqa: E402, F401
-from d2l_local.law import law  # noqa: E402, F401
+from d2l_local import backend as _backend  # noqa: E402
+from d2l_local.base.processes import in_new_process  # noqa: E402, F401
+from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
+from d2l_local.lesson.exercise import check, expect, measured  # noqa: E402, F401
+from d2l_local.lesson.law import law  # noqa: E402, F401
 from d2l_local.machine.cores import own_core  # noqa: E402, F401
 from d2l_local.machine.crowding import Crowding  # noqa: E402, F401
 from d2l_local.machine.host import num_cores  # noqa: E402, F401
@@ -90,10 +90,11 @@ from d2l_local.measure.charts import (  # noqa: E402, F401
 )
 from d2l_local.measure.held import Held  # noqa: E402, F401
 from d2l_local.measure.latency import read_time  # noqa: E402, F401
-from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: E402, F401
 from d2l_local.measure.timeline import on_record  # noqa: E402, F401
-from d2l_local.measure.wire import Wire  # noqa: E402, F401
-from d2l_local.processes import in_new_process  # noqa: E402, F401
+from d2l_local.simulate.hosts import Hosts, has_hosts  # noqa: E402, F401
+from d2l_local.simulate.schedule import pipeline_schedule, schedule  # noqa: E402, F401
+from d2l_local.simulate.trials import ChainTrial  # noqa: E402, F401
+from d2l_local.simulate.wire import Wire  # noqa: E402, F401
 from d2l_local.torch.allocations import Allocations  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
@@ -118,7 +119,6 @@ from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
 from d2l_local.torch.transformer import step_costs, transformer_step  # noqa: E402, F401
-from d2l_local.trials import ChainTrial  # noqa: E402, F401
 
 import numpy as _np  # noqa: E402
 
@@ -129,7 +129,7 @@ def _to_torch(array: _np.ndarray) -> torch.Tensor:
     return tensor if tensor.is_floating_point() else tensor.long()
 
 
-_shared = _face.make(synchronize, num_gpus, _to_torch, _copier, Timeline)
+_shared = _backend.make(synchronize, num_gpus, _to_torch, _copier, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
 has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from d2l_local.arguments import positive_number
+from d2l_local.base.arguments import positive_number
 from d2l_local.torch.thread_stream import ThreadStream
 
 import torch

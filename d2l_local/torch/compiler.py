@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable
 
-from d2l_local.language import say
+from d2l_local.base.language import say
 
 import torch
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from d2l_local import face
-from d2l_local.arguments import index_of_device, number_of_devices
-from d2l_local.language import say, translated
+from d2l_local import backend
+from d2l_local.base.arguments import index_of_device, number_of_devices
+from d2l_local.base.language import say, translated
+from d2l_local.measure.spans import lane_name
 from d2l_local.torch import thread_stream
 
 import torch
+
+CPU = lane_name("cpu", 0)  # Its one lane
 
 
 def num_gpus() -> int:
@@ -72,7 +75,7 @@ def _what_they_are(used: list[torch.device]) -> str:
 
 def lane(device: torch.device) -> str:
     """The name of a device's lane in a Timeline; the CPU's holds what Python called."""
-    return f"gpu/{device.index}" if device.type == "cuda" else "cpu/0"
+    return lane_name("gpu", device.index) if device.type == "cuda" else CPU
 
 
 def synchronize() -> None:
@@ -94,7 +97,7 @@ def examine() -> dict:
     return {
         "version": torch.__version__,
         "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
-        "devices": [face.checked(p.device, p.cpu().numpy()) for p in products],
+        "devices": [backend.checked(p.device, p.cpu().numpy()) for p in products],
         "usable_gpus": list(range(num_gpus())),
         "mps": torch.backends.mps.is_available(),  # Which is none of `devices`
         "threads": torch.get_num_threads(),

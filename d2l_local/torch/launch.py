@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from d2l_local import definitions, processes
-from d2l_local.arguments import positive_integer
+from d2l_local.base import definitions, processes
+from d2l_local.base.arguments import positive_integer
 from d2l_local.machine.host import num_cores
 from d2l_local.torch.device import num_gpus
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
-from d2l_local import links
-from d2l_local.arguments import number_of_devices
+from d2l_local.base.arguments import number_of_devices
+from d2l_local.simulate import links
 from d2l_local.torch.device import devices, num_gpus, synchronize
 from d2l_local.torch.thread_stream import ThreadStream, finish
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 
 from d2l_local.measure import timeline, trace
+from d2l_local.measure.spans import lane_name
 from d2l_local.torch import thread_stream
-from d2l_local.torch.device import synchronize
+from d2l_local.torch.device import CPU, synchronize
 
 import torch
 
@@ -23,7 +24,7 @@ class Timeline(timeline.Timeline):
     """
     )
 
-    in_calls = frozenset({"cpu/0"})
+    in_calls = frozenset({CPU})
 
     def _start(self) -> None:
         synchronize()
@@ -54,7 +55,7 @@ class Timeline(timeline.Timeline):
         for event in events:
             if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
                 args = event["args"]  # A copy between GPUs names three, of which one carries it out
-                lane = f"gpu/{args['device'] if 'device' in args else args['inDevice']}"
+                lane = lane_name("gpu", args["device"] if "device" in args else args["inDevice"])
                 moves = event["cat"] == "gpu_memcpy" or event["name"].startswith("nccl")
                 yield _span(event, f"{lane} copies" if moves else lane)
 
@@ -65,7 +66,7 @@ def _outermost(operators: list[dict]) -> Iterator[tuple[str, str, float, float]]
     for event in sorted(operators, key=lambda e: (e["ts"], -e["dur"])):
         if event["ts"] >= end.get(event["tid"], 0):
             end[event["tid"]] = event["ts"] + event["dur"]
-            yield _span(event, "cpu/0")
+            yield _span(event, CPU)
 
 
 def _span(event: dict, lane: str) -> tuple[str, str, float, float]:

@@ -1,9 +1,9 @@
-"""Every framework's face that can be imported here keeps the contract."""
+"""Every framework's backend that can be imported here keeps the contract."""
 
 from __future__ import annotations
 
-from d2l_local import frameworks
-from d2l_local.machine import installed
+from d2l_local.base import frameworks
+from d2l_local.install import installed
 
 import contract
 import pytest
@@ -16,11 +16,11 @@ HERE = [name for name, f in TABLE.items() if any(map(installed.version, f.distri
 @pytest.mark.parametrize("name", HERE)
 def test_the_face_keeps_the_contract(name, tmp_path, monkeypatch):
     monkeypatch.setenv("D2L_DATA", str(small_data.write(tmp_path, 8, 4)))
-    contract.keep(TABLE[name].face())
+    contract.keep(TABLE[name].backend())
 
 
 def test_a_face_without_a_name_or_with_another_argument_breaks_it():
-    d2l = TABLE[HERE[0]].face()
+    d2l = TABLE[HERE[0]].backend()
 
     class Broken:
         devices = staticmethod(lambda number=2: [])

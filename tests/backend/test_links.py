@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from d2l_local import frameworks
-from d2l_local.machine import installed
+from d2l_local.base import frameworks
+from d2l_local.install import installed
 from d2l_local.measure.timeline import Timeline
 
 import numpy as np
 import pytest
 
 NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-FACES = [frameworks.load()[name].face() for name in NAMES]
+BACKENDS = [frameworks.load()[name].backend() for name in NAMES]
 
 
-@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
 def test_links_count_what_they_carry(d2l):
     two = d2l.Links(2)
     assert len(two.devices) == 2 and two.sent == []
@@ -70,7 +70,7 @@ def test_links_count_what_they_carry(d2l):
     assert two.difference(grad_x, 4 * x) == 0
 
 
-@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
 def test_the_stages_of_a_pipeline_keep_their_orders(d2l):
     two, log = d2l.Links(2), []
     xs = [two.place(np.full((2, 2), j), 0) for j in (1, 2)]

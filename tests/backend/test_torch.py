@@ -22,8 +22,8 @@ from packaging.utils import canonicalize_name
 
 torch = pytest.importorskip("torch")
 
-from d2l_local import preflight
 from d2l_local import torch as d2l
+from d2l_local.doors import preflight
 from d2l_local.measure.timeline import Timeline
 from d2l_local.torch import recorder, ring
 
@@ -517,5 +517,5 @@ def test_pytorch_s_face_loads_nothing_of_mxnet_s():
     done = python("import d2l_local.torch, sys; print(*sys.modules, sep='\\n')")
     loaded = done.stdout.split()
     assert "d2l_local.torch.device" in loaded
-    foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare")
+    foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare_mxnet")
     assert [m for m in loaded if any(m == f or m.startswith(f"{f}.") for f in foreign)] == []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from d2l_local import frameworks
-from d2l_local.machine import installed
-from d2l_local.trials import ChainTrial
+from d2l_local.base import frameworks
+from d2l_local.install import installed
+from d2l_local.simulate.trials import ChainTrial
 
 import numpy as np
 import pytest
 
 NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-FACES = [frameworks.load()[name].face() for name in NAMES]
+BACKENDS = [frameworks.load()[name].backend() for name in NAMES]
 
 
 def a_step(links, trial, factor=1.0, divided=False):
@@ -34,7 +34,7 @@ def a_step(links, trial, factor=1.0, divided=False):
     return step
 
 
-@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
 def test_a_trial_knows_what_one_device_gets(d2l):
     links = d2l.Links(2)
     trial = d2l.ChainTrial(links, layers=3, width=4, rows=5)
@@ -49,7 +49,7 @@ def test_a_trial_knows_what_one_device_gets(d2l):
     assert trial(a_step(links, trial, factor=-1)).difference > 0.01
 
 
-@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
 def test_the_update_is_of_what_before_leaves(d2l):
     links = d2l.Links(2)
     trial = ChainTrial(links, layers=1, width=4, rows=1)
@@ -66,7 +66,7 @@ def test_the_update_is_of_what_before_leaves(d2l):
     assert shapes == [(2, 4)] * 6
 
 
-@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
 def test_a_trial_of_sizes_that_do_not_fit(d2l):
     links = d2l.Links(2)
     with pytest.raises(ValueError, match="2 devices cannot have equal parts of 5 rows"):
@@ -76,7 +76,7 @@ def test_a_trial_of_sizes_that_do_not_fit(d2l):
             ChainTrial(links, **wrong)
 
 
-@pytest.mark.parametrize("d2l", FACES, ids=NAMES)
+@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
 def test_the_tasks_of_a_step_can_be_called_again_and_again(d2l):
     tasks = d2l.layer_tasks(3, 8, 4)
     assert len(tasks) == 6

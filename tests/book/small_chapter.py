@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from book.builder.text import Chapter, restamp
+from book.builder.stamps import restamp
+from book.builder.text import Chapter
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN = """\
@@ -45,8 +46,8 @@ def make(root: Path, **texts: str) -> Chapter:
     """Return a chapter in ``root`` with texts of these names, stamped."""
     folder = root / "chapters/text"
     folder.mkdir(parents=True, exist_ok=True)
-    (root / "d2l_local").mkdir(exist_ok=True)
-    for path in ("chapters/text/glossary.yml", "d2l_local/frameworks.ini"):
+    (root / "d2l_local/base").mkdir(parents=True, exist_ok=True)
+    for path in ("chapters/text/glossary.yml", "d2l_local/base/frameworks.ini"):
         shutil.copyfile(ROOT / path, root / path)
     (root / "pyproject.toml").write_text(
         '[project.urls]\nRepository = "https://github.com/someone/somewhere"\n'

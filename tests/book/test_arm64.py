@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from d2l_local.prepare import libraries
+from d2l_local.prepare_mxnet import libraries
 
 import arm64
 import pytest

@@ -10,12 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from book.builder import check, execute, prose
+from book.builder import execute, prose, render, stamps
+from book.builder.check import sections as check
 from book.builder.cli import format_code, main
 from book.builder.language import translate
-from book.builder.notebook import code_cells, code_key, dump, read_notebook, write
-from book.builder.text import BuildError, digest
-from d2l_local import processes
+from book.builder.notebook import BuildError, code_cells, code_key, dump, read_notebook, write
+from book.builder.stamps import digest
+from d2l_local.base import processes
 
 import nbformat
 import pytest
@@ -145,7 +146,7 @@ def test_good_text_passes(built, capsys):
 
 def test_notebook_content(built):
     notebooks = {
-        lang: read_notebook(built.notebook("mxnet", lang, "good")) for lang in ("en", "zh")
+        lang: read_notebook(built.notebook_path("mxnet", lang, "good")) for lang in ("en", "zh")
     }
     en, zh = notebooks["en"].cells, notebooks["zh"].cells
     ids = ["title", "setup", "intro", "intro_1", "end", "end_1"]  # The PyTorch cell is left out
@@ -186,7 +187,7 @@ def test_rebuilding_changes_nothing(built, capsys):
 def test_syntax_trees_are_equal(built):
     section = built.sections()[0]
     programs = [
-        [code_key(c.source) for c in code_cells(section.notebook("mxnet", lang))]
+        [code_key(c.source) for c in code_cells(render.notebook(section, "mxnet", lang))]
         for lang in section.langs
     ]
     assert programs[0] == programs[1] and len(programs[0]) == 3
@@ -205,14 +206,14 @@ def test_prose_and_comments_keep_outputs_and_code_does_not(chapter, capsys):
     assert call(chapter, "stamp") == 0 and call(chapter, "check") == 0
     edit(chapter, "x + y,", "x * y,")
     assert call(chapter, "build") == 0
-    notebook = read_notebook(chapter.notebook("mxnet", "zh", "good"))
+    notebook = read_notebook(chapter.notebook_path("mxnet", "zh", "good"))
     assert notebook.cells[3].outputs[0].text.endswith("2 # a | b\n")
 
 
 def test_inserted_cell_renames_no_other_block(chapter):
-    before = [c.id for c in chapter.sections()[0].notebook("mxnet", "en").cells]
+    before = [c.id for c in render.notebook(chapter.sections()[0], "mxnet", "en").cells]
     edit(chapter, "```{code-cell}\n:tags: [pytorch]", "```{code-cell}\ny\n```\n\n```{code-cell}")
-    after = [c.id for c in chapter.sections()[0].notebook("mxnet", "en").cells]
+    after = [c.id for c in render.notebook(chapter.sections()[0], "mxnet", "en").cells]
     assert [i for i in after if i in before] == before
 
 
@@ -245,7 +246,7 @@ def test_third_language_needs_no_code(tmp_path):
     text += '\n+++ {"lang": "ja", "id": "end"}\n## まとめ\n\n## 演習\n'
     chapter = make(tmp_path, small=text)
     assert call(chapter, "build") == 0 and call(chapter, "check") == 0
-    notebook = read_notebook(chapter.notebook("mxnet", "ja", "small"))
+    notebook = read_notebook(chapter.notebook_path("mxnet", "ja", "small"))
     assert notebook.cells[0].source.startswith("# 題名\n\n[English](../en/small.ipynb) · ")
     assert notebook.cells[2].source == "x = 1  # 壱\ny = 2  # two\nprint(x)"
     assert notebook.cells[2].outputs[0].text == "1\n"
@@ -254,7 +255,7 @@ def test_third_language_needs_no_code(tmp_path):
 def test_second_framework(tmp_path):
     chapter = make(tmp_path, good=GOOD.replace("[mxnet]", "[mxnet, pytorch]"))
     section = chapter.sections()[0]
-    notebook = section.notebook("pytorch", "zh")
+    notebook = render.notebook(section, "pytorch", "zh")
     assert [c.id for c in notebook.cells][3:5] == ["intro_1", "intro_2"]
     assert notebook.cells[4].source == "import torch" and "tags" not in notebook.cells[4].metadata
     assert "[MXNet](../../mxnet/zh/good.ipynb)" in notebook.cells[0].source
@@ -266,7 +267,7 @@ def test_stamp_edits_only_its_line(tmp_path):
     text = GOOD.replace("\n", "\r\n")
     text = text.replace('{"lang": "zh", "id": "end"}', '{"of": "0", "lang":"zh","id":"end" }')
     path.write_bytes(text.encode())
-    stale = chapter.sections()[0].stale()
+    stale = stamps.stale(chapter.sections()[0])
     assert [block.id for block in stale] == ["intro", "end"]
     assert call(chapter, "stamp") == 0
     new = path.read_bytes().decode()
@@ -346,7 +347,7 @@ def test_a_file_that_is_no_text_is_named(chapter, capsys, command, file, data, m
 
 @pytest.mark.parametrize("data", [b"<<<<<<< HEAD\n{}", b"\xff", b""])
 def test_a_damaged_notebook_is_named(chapter, capsys, data):
-    path = chapter.notebook("mxnet", "en", "good")
+    path = chapter.notebook_path("mxnet", "en", "good")
     path.parent.mkdir(parents=True)
     path.write_bytes(data)
     for command in ("build", "check"):
@@ -468,8 +469,8 @@ def test_numbers_and_math():
 @pytest.fixture
 def committed(built):
     """Return a notebook of the built chapter, and what its text makes."""
-    path = built.notebook("mxnet", "en", "good")
-    return path, built.sections()[0].notebook("mxnet", "en"), read_notebook(path)
+    path = built.notebook_path("mxnet", "en", "good")
+    return path, render.notebook(built.sections()[0], "mxnet", "en"), read_notebook(path)
 
 
 def test_check_notebook(committed):
@@ -536,7 +537,7 @@ def test_no_cell_reads_what_only_gpus_leave(for_gpus, everywhere, name):
 
 
 def test_check_orphan(chapter, capsys):
-    write(chapter.notebook("mxnet", "en", "old"), "{}")
+    write(chapter.notebook_path("mxnet", "en", "old"), "{}")
     assert call(chapter, "check") == 1
     out = capsys.readouterr().out
     assert "chapters/mxnet/en/old.ipynb: no text makes it" in out
@@ -568,8 +569,8 @@ def test_failing_cell(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "chapters/mxnet/en/bad.ipynb, cell intro_2:\n    y = 1 / x  # Fails\n" in out
     assert "ZeroDivisionError: division by zero" in out and "\x1b" not in out
-    assert not chapter.notebook("mxnet", "en", "bad").exists()
-    assert chapter.notebook("mxnet", "en", "good").exists()
+    assert not chapter.notebook_path("mxnet", "en", "bad").exists()
+    assert chapter.notebook_path("mxnet", "en", "good").exists()
 
 
 def test_expected_failure_and_stderr(tmp_path, capsys):
@@ -582,7 +583,7 @@ def test_expected_failure_and_stderr(tmp_path, capsys):
     assert call(chapter, "build") == 1
     assert "loud.ipynb, cell intro_1: writes to stderr: oh" in capsys.readouterr().out
     assert call(chapter, "check", "--section", "good") == 0
-    tags = read_notebook(chapter.notebook("mxnet", "en", "good")).cells[2].metadata.tags
+    tags = read_notebook(chapter.notebook_path("mxnet", "en", "good")).cells[2].metadata.tags
     assert tags == ["raises-exception", "nbval-raises-exception"]
 
 
@@ -595,8 +596,8 @@ def test_timeout(tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "slow.ipynb, cell intro_2:\n    time.sleep(60)\n" in out and "timed out" in out
     monkeypatch.undo()
-    notebook = chapter.sections()[0].notebook("mxnet", "en")
-    write(chapter.notebook("mxnet", "en", "slow"), dump(notebook))
+    notebook = render.notebook(chapter.sections()[0], "mxnet", "en")
+    write(chapter.notebook_path("mxnet", "en", "slow"), dump(notebook))
     assert call(chapter, "run", "--seconds", "1") == 1
     out = capsys.readouterr().out
     assert "cell intro_2:" in out and "1.0 s a notebook" in out and "failed" in out.splitlines()[-1]
@@ -640,7 +641,7 @@ def test_run(tmp_path, capsys):
         b=cells("open('trace.json', 'w').close()"),
     )
     assert call(chapter, "build") == 0
-    path = chapter.notebook("mxnet", "en", "a")
+    path = chapter.notebook_path("mxnet", "en", "a")
     path.write_text(path.read_text("utf-8").replace('import os"', 'import nosuch"'), "utf-8")
     before = files(chapter)
     capsys.readouterr()
@@ -714,7 +715,7 @@ def test_no_process_survives(tmp_path, number):
     _, errors = process.communicate(timeout=30)
     assert process.returncode == (128 + number if number != signal.SIGKILL else -number), errors
     assert_end(map(int, pids.read_text().split()))
-    assert not chapter.notebook("mxnet", "en", "slow").exists()
+    assert not chapter.notebook_path("mxnet", "en", "slow").exists()
     # What a killed builder leaves is swept later.
     assert all(path.name.startswith(processes.FOLDERS) for path in temporary.iterdir())
     assert number == signal.SIGKILL or not list(temporary.iterdir())

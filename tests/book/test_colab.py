@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
+from book.builder import render
 from book.builder.notebook import code_cells
 from book.builder.text import Chapter
 from d2l_local import colab
@@ -37,7 +38,7 @@ K80 = GPU(0, "Tesla K80", (3, 7))
 
 def notebooks(framework):
     return {
-        section.name: section.notebook(framework, "en")
+        section.name: render.notebook(section, framework, "en")
         for section in CHAPTER.sections()
         if framework in section.frameworks
     }
@@ -66,7 +67,7 @@ def test_the_set_up_cell_comes_first_and_knows_framework_and_address(framework):
 def test_no_links_to_hosts_from_where_they_cannot_open_notebooks():
     elsewhere = Chapter(ROOT)
     elsewhere.repository = "https://codeberg.org/someone/somewhere"
-    notebook = elsewhere.sections(["index"])[0].notebook("mxnet", "en")
+    notebook = render.notebook(elsewhere.sections(["index"])[0], "mxnet", "en")
     assert "Colab" not in notebook.cells[0].source and "Kaggle" not in notebook.cells[0].source
     assert "git+https://codeberg.org/someone/somewhere@v" in notebook.cells[1].source
 

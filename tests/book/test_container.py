@@ -11,7 +11,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from d2l_local import frameworks, install
+from d2l_local.base import frameworks
+from d2l_local.install import setup
 
 import pytest
 from helpers import until
@@ -59,7 +60,7 @@ def test_vs_code_takes_the_python_that_make_setup_makes():
     settings = read["customizations"]["vscode"]["settings"]
     folder, _, python = settings["python.defaultInterpreterPath"].partition("/")
     assert folder == "${containerWorkspaceFolder}"
-    assert ROOT / python == install.environment(frameworks.default()).python
+    assert ROOT / python == setup.environment(frameworks.default()).python
     assert "ms-toolsai.jupyter" in read["customizations"]["vscode"]["extensions"]
 
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from book.builder.readme import BEGIN, END
-from d2l_local import frameworks
+from d2l_local.base import frameworks
 
 import nbformat
 import pytest
@@ -57,7 +57,7 @@ def test_make_targets_named_in_the_documents_exist(document):
 
 
 # Made by set-up, and by whoever adds the language of the example.
-TO_COME = ("d2l_local/cuda", "d2l_local/languages/ja.json", "build/web-screenshots/")
+TO_COME = ("d2l_local/cuda", "d2l_local/base/languages/ja.json", "build/web-screenshots/")
 
 
 @each_document

@@ -6,8 +6,9 @@ import re
 import sys
 from pathlib import Path
 
-from d2l_local import frameworks
-from d2l_local.machine import installed, nvidia
+from d2l_local.base import frameworks
+from d2l_local.install import installed
+from d2l_local.machine import nvidia
 
 import pytest
 import yaml

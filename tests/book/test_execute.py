@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from book.builder.execute import execute
-from book.builder.text import BuildError
+from book.builder.notebook import BuildError
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook

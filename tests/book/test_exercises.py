@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from book.builder import check, proof, units
+from book.builder import model, proof, render
+from book.builder.check import exercises
+from book.builder.check import sections as check
 from book.builder.cli import main
-from book.builder.notebook import read_notebook
-from book.builder.text import BuildError, Section
+from book.builder.model import Section
+from book.builder.notebook import BuildError, read_notebook
 
 import nbformat
 import pytest
@@ -39,7 +41,7 @@ def prose(id: str, en: str, zh: str, **keys: str) -> str:
 
 
 def described(section, framework, lang="en"):
-    return [cell.metadata["d2l_local"] for cell in section.notebook(framework, lang).cells]
+    return [cell.metadata["d2l_local"] for cell in render.notebook(section, framework, lang).cells]
 
 
 def test_cells_say_where_they_come_from(tmp_path):
@@ -57,14 +59,14 @@ def test_cells_say_where_they_come_from(tmp_path):
     assert described(section, "mxnet", "zh") == described(section, "mxnet")
     assert [d["order"] for d in described(section, "pytorch")] == [0, 0, 0, 1, 2, 4, 5]
     for framework in both:
-        cells = section.notebook(framework, "en").cells
+        cells = render.notebook(section, framework, "en").cells
         assert [cell.id for cell in cells] == [d["id"] for d in described(section, framework)]
 
 
 def test_committed_cells_say_where_they_come_from():
     for section in CHAPTER.sections():
         for framework in section.frameworks:
-            path = CHAPTER.notebook(framework, section.langs[0], section.name)
+            path = CHAPTER.notebook_path(framework, section.langs[0], section.name)
             for cell in read_notebook(path).cells:
                 told = cell.metadata["d2l_local"]
                 assert told["id"] == cell.id and framework in told["frameworks"], cell.id
@@ -74,11 +76,11 @@ def test_committed_cells_say_where_they_come_from():
 
 
 def sources(section, framework="mxnet", lang="en"):
-    return {cell.id: cell.source for cell in section.notebook(framework, lang).cells}
+    return {cell.id: cell.source for cell in render.notebook(section, framework, lang).cells}
 
 
 def cell_of(section, id, framework="mxnet", lang="en"):
-    return next(cell for cell in section.notebook(framework, lang).cells if cell.id == id)
+    return next(cell for cell in render.notebook(section, framework, lang).cells if cell.id == id)
 
 
 def found(section):
@@ -166,13 +168,13 @@ def test_measurement_is_one_of_the_choices(tmp_path):
     ]:
         data = {"d2l_local": {"measured": measured}}
         cell.outputs = [nbformat.v4.new_output("display_data", metadata=data)]
-        assert problem in "".join(units.outputs(cell))
-        assert bool(problem) == bool(units.outputs(cell))
+        assert problem in "".join(exercises.outputs(cell))
+        assert bool(problem) == bool(exercises.outputs(cell))
     cell.metadata["d2l_local"]["predict"]["choices"] = []
     cell.outputs[0].metadata["d2l_local"]["measured"] = {"number": float("nan")}
-    assert "asks for a number" in "".join(units.outputs(cell))
+    assert "asks for a number" in "".join(exercises.outputs(cell))
     cell.outputs = []
-    assert units.outputs(cell) == ["0 measured answers, not one"]
+    assert exercises.outputs(cell) == ["0 measured answers, not one"]
 
 
 def test_unknown_kind(tmp_path):
@@ -182,7 +184,9 @@ def test_unknown_kind(tmp_path):
 
 # ---- Exercises -----------------------------------------------------------------------------------
 
-IMPORT = code("from d2l_local import exercise as d2l\n\nraise_ = 1  # Named by nothing below")
+IMPORT = code(
+    "from d2l_local.lesson import exercise as d2l\n\nraise_ = 1  # Named by nothing below"
+)
 EXERCISE = (
     prose("sum", "Add `a` and `b`.", "把`a`和`b`相加。", kind="exercise")
     + code("def add(a, b):\n    raise NotImplementedError", "stub")
@@ -201,7 +205,7 @@ def build(section, *args):
 
 
 def committed(section, lang="en"):
-    return read_notebook(section.chapter.notebook("mxnet", lang, section.name))
+    return read_notebook(section.chapter.notebook_path("mxnet", lang, section.name))
 
 
 def checked(section, capsys):
@@ -348,7 +352,7 @@ def test_cells_that_an_exercise_needs(tmp_path, before, needed):
         + code("answer = 2", "wrong", refused="bad")
     )
     section = write(tmp_path, "".join(map(code, before)) + exercise)
-    found = proof._needed(units.exercises(section, "mxnet")[0])
+    found = proof._needed(model.exercises(section, "mxnet")[0])
     assert [block.source for block in found] == [before[place] for place in needed]
 
 
@@ -372,12 +376,12 @@ def guide() -> str:
         r'^(\+\+\+ \{"lang": )"en"(.*?\n)(.*?)(?=\n\n(?:\+\+\+|```)|\Z)', re.M | re.S
     )
     body = block.sub(lambda m: f'{m[0]}\n\n{m[1]}"zh"{m[2]}{m[3]}', body)
-    return code("from d2l_local import exercise as d2l\n\none, both, n = 1, 1.2, 3") + body
+    return code("from d2l_local.lesson import exercise as d2l\n\none, both, n = 1, 1.2, 3") + body
 
 
 def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
     section = write(tmp_path, guide())
     kinds = {block.kind for block in section.blocks_of("mxnet", "en") if block.kind}
-    assert kinds == {*units.PROSE, *units.CODE} - {"reference"}
+    assert kinds == {*model.PROSE, *model.CODE} - {"reference"}
     assert list(proof.prove(section, "mxnet", None)) == ["bytes"]
-    assert units.problems(section) == []
+    assert exercises.problems(section) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from book import font
 from book.builder.language import literals
 from book.figures.drawing import LABELS
-from d2l_local import language
+from d2l_local.base import language
 
 import pytest
 from fontTools.ttLib import TTFont

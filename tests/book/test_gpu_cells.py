@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from book.builder import render
 from book.builder.dependencies import names_of
 from book.builder.notebook import code_cells, gpus_needed
 
@@ -29,7 +30,7 @@ def clashes(cells: list[tuple[str, int]]) -> set[str]:
 
 @pytest.mark.parametrize(("section", "framework"), SECTIONS)
 def test_a_cell_of_gpus_leaves_others_names_alone(section, framework):
-    notebook = section.notebook(framework, section.langs[0])
+    notebook = render.notebook(section, framework, section.langs[0])
     assert clashes([(cell.source, gpus_needed(cell)) for cell in code_cells(notebook)]) == set()
 
 

@@ -45,14 +45,14 @@ def grow(root):
         shutil.copytree(ROOT / folder, root / folder, ignore=ignored)
     for file in (*ROOT.glob("*.md"), ROOT / "Makefile", ROOT / "pyproject.toml", ROOT / "LICENSE"):
         shutil.copy(file, root)
-    with open(root / "d2l_local/frameworks.ini", "a", encoding="utf-8") as table:
+    with open(root / "d2l_local/base/frameworks.ini", "a", encoding="utf-8") as table:
         table.write((GROWN / "frameworks.ini").read_text(encoding="utf-8"))
     (root / "d2l_local/fake").mkdir()
     shutil.copy(GROWN / "fake.py", root / "d2l_local/fake/__init__.py")
     shutil.copy(GROWN / "tiny.md", root / "chapters/text/tiny.md")
     (root / "requirements/fake.txt").touch()  # Which `make lock` compiles
     table = '{"lines": {"Done": "完了"}}'
-    (root / "d2l_local/languages/ja.json").write_text(table, encoding="utf-8")
+    (root / "d2l_local/base/languages/ja.json").write_text(table, encoding="utf-8")
     run(root, "-m", "book.builder", "stamp", "--section", "tiny")
     run(root, "-m", "book.builder", "build", "--section", "tiny")
 
@@ -95,6 +95,11 @@ def test_its_notebooks_run_and_pass_as_tests(grown):
     assert re.search(r"^\d+ passed", said, re.M) and "failed" not in said
 
 
+def test_a_run_records_its_version(grown):
+    asked = "from book.builder import provenance; print(*provenance.packages())"
+    assert "fakeflow" in run(grown, "-c", asked).split()
+
+
 def test_it_keeps_the_contract(grown):
     path = [str(ROOT / "tests")]
     run(
@@ -104,13 +109,13 @@ def test_it_keeps_the_contract(grown):
         "import os, pathlib, tempfile, contract, small_data\n"
         "os.environ['D2L_DATA'] = tempfile.mkdtemp()\n"
         "small_data.write(pathlib.Path(os.environ['D2L_DATA']), 8, 4)\n"
-        "from d2l_local import frameworks\n"
-        "contract.keep(frameworks.load()['fake'].face())\n",
+        "from d2l_local.base import frameworks\n"
+        "contract.keep(frameworks.load()['fake'].backend())\n",
     )
 
 
 def test_make_and_the_preflight_check_know_it(grown):
-    assert run(grown, "-m", "d2l_local.frameworks").split()[-1] == "fake"
+    assert run(grown, "-m", "d2l_local.base.frameworks").split()[-1] == "fake"
     done = subprocess.run(
         ["make", "--dry-run", "test", "FRAMEWORK=fake"],
         cwd=grown,
@@ -121,7 +126,7 @@ def test_make_and_the_preflight_check_know_it(grown):
     assert ".venv-fake/bin/python -m pytest --quiet" in done.stdout, done.stderr
     assert "setup --framework fake" in done.stdout and "chapters/fake" in done.stdout
     assert "Fakeflow" in run(
-        grown, "-c", "from d2l_local import preflight as p; print(p.table(p.examine()))"
+        grown, "-c", "from d2l_local.doors import preflight as p; print(p.table(p.examine()))"
     )
 
 

@@ -11,8 +11,8 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from d2l_local import lab, notebooks
-from d2l_local.machine import installed
+from d2l_local.doors import get, lab
+from d2l_local.install import installed
 
 import pytest
 from helpers import until
@@ -70,7 +70,7 @@ def test_make_hands_on_what_was_typed_and_nothing_else(language):
 
 
 def test_a_folder_that_get_has_made_is_opened_from_above_its_editions(tmp_path, monkeypatch):
-    asked = opened(monkeypatch, [str(notebooks.get(tmp_path, "pytorch", "zh"))])
+    asked = opened(monkeypatch, [str(get.get(tmp_path, "pytorch", "zh"))])
     assert f"--ServerApp.root_dir={tmp_path}" in asked
     assert "--LabApp.default_url=/lab/tree/pytorch/zh/index.ipynb" in asked
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from book.builder import check, length
+from book.builder.check import length
+from book.builder.check import sections as check
 from book.builder.cli import main
 
 import pytest

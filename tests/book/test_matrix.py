@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2l_local.machine import uv
+from d2l_local.install import uv
 
 import matrix
 import pytest

@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
-from d2l_local import frameworks
+from d2l_local.base import frameworks
 
 import pytest
 from negation import Negation, notices

@@ -16,8 +16,9 @@ import zipfile
 from email import message_from_bytes
 from pathlib import Path
 
-from d2l_local import frameworks, notebooks
-from d2l_local.machine import installed, uv
+from d2l_local.base import frameworks
+from d2l_local.doors import get
+from d2l_local.install import installed, uv
 
 import nbformat
 import pytest
@@ -101,7 +102,7 @@ def test_the_citation_is_valid_and_of_this_version():
 
 @each_edition
 def test_a_copy_is_whole_and_its_links_lead_somewhere(framework, language, tmp_path):
-    copied = notebooks.get(tmp_path / "new" / "book", framework, language)
+    copied = get.get(tmp_path / "new" / "book", framework, language)
     assert copied == tmp_path / "new" / "book" / framework / language
     names = {path.name for path in (ROOT / "chapters" / framework / language).glob("*.ipynb")}
     assert {path.name for path in copied.glob("*.ipynb")} == names and len(names) > 10
@@ -117,7 +118,7 @@ def test_a_copy_is_whole_and_its_links_lead_somewhere(framework, language, tmp_p
 
 def test_editions_stand_side_by_side(tmp_path):
     for framework, language in NAMES:
-        notebooks.get(tmp_path, framework, language)
+        get.get(tmp_path, framework, language)
     links = re.findall(r"\((\.\./[\w./-]+)\)", (tmp_path / "mxnet/en/index.ipynb").read_text())
     assert links and all((tmp_path / "mxnet/en" / link).exists() for link in links)
 
@@ -127,7 +128,7 @@ def test_what_is_there_stays_as_it_is(tmp_path, capsys, monkeypatch):
     mine = Path("book/mxnet/en/mine.ipynb")
     mine.parent.mkdir(parents=True)
     mine.write_text("my work")
-    assert notebooks.main(["book", "--framework", "mxnet"]) == 1
+    assert get.main(["book", "--framework", "mxnet"]) == 1
     assert [path for path in Path().rglob("*") if path.is_file()] == [mine]
     said = capsys.readouterr().out
     assert f"{mine.parent} is there already and stays as it is; nothing was copied" in said
@@ -135,7 +136,7 @@ def test_what_is_there_stays_as_it_is(tmp_path, capsys, monkeypatch):
     # A link that leads nowhere is somebody's, too.
     Path("book/mxnet/zh").symlink_to("nowhere")
     with pytest.raises(FileExistsError):
-        notebooks.get("book", "mxnet", "zh")
+        get.get("book", "mxnet", "zh")
 
 
 def test_nothing_is_left_of_a_copy_that_failed(tmp_path, monkeypatch, capsys):
@@ -145,50 +146,50 @@ def test_nothing_is_left_of_a_copy_that_failed(tmp_path, monkeypatch, capsys):
         return write(self, *arguments)
 
     monkeypatch.setattr(Path, "write_text", fails_at_last)
-    assert notebooks.main([str(tmp_path / "book"), "--framework", "mxnet"]) == 1
+    assert get.main([str(tmp_path / "book"), "--framework", "mxnet"]) == 1
     assert "No space left on device" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_stays_of_a_copy_that_was_killed(tmp_path):
     killed = (
-        "import os, sys; from d2l_local import notebooks; write = notebooks._copy\n"
-        "notebooks._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
-        "notebooks.get(sys.argv[1], 'mxnet', 'en')"
+        "import os, sys; from d2l_local.doors import get; write = get._copy\n"
+        "get._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
+        "get.get(sys.argv[1], 'mxnet', 'en')"
     )
     done = subprocess.run([sys.executable, "-c", killed, tmp_path / "book"], cwd=ROOT)
     assert done.returncode == -9 and [path.name for path in tmp_path.iterdir()] != []
-    notebooks.get(tmp_path / "book", "mxnet", "en")
+    get.get(tmp_path / "book", "mxnet", "en")
     assert [path.name for path in tmp_path.iterdir()] == ["book"]
 
 
 @pytest.mark.parametrize("language", ["xx", "en/../zh", "../../mxnet/en", ".", ""])
 def test_an_edition_that_there_is_not(language, tmp_path, capsys):
     choice = ["--framework", "mxnet", "--language", language]
-    assert notebooks.main([str(tmp_path / "book"), *choice]) == 1
+    assert get.main([str(tmp_path / "book"), *choice]) == 1
     said = capsys.readouterr().out
     assert f"no notebooks for mxnet in {language!r}; there are some in: en, zh" in said
     with pytest.raises(ValueError, match="no notebooks for"):
-        notebooks.get(tmp_path / "book", "../chapters/mxnet", "en")
+        get.get(tmp_path / "book", "../chapters/mxnet", "en")
     assert not list(tmp_path.iterdir())
 
 
 def test_of_two_at_once_the_slower_one_says_what_is_there(tmp_path, monkeypatch):
-    def overtaken(source, whole, copy=notebooks._copy):
+    def overtaken(source, whole, copy=get._copy):
         copy(source, whole)
         (tmp_path / "book/mxnet/en").mkdir(parents=True)
         (tmp_path / "book/mxnet/en/index.ipynb").write_text("the faster one's")
 
-    monkeypatch.setattr(notebooks, "_copy", overtaken)
+    monkeypatch.setattr(get, "_copy", overtaken)
     with pytest.raises(FileExistsError, match="mxnet/en is there already and stays as it is"):
-        notebooks.get(tmp_path / "book", "mxnet", "en")
+        get.get(tmp_path / "book", "mxnet", "en")
     assert (tmp_path / "book/mxnet/en/index.ipynb").read_text() == "the faster one's"
     assert [path.name for path in tmp_path.iterdir()] == ["book"]
 
 
 def test_a_folder_that_looks_like_an_option(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert notebooks.main(["--framework", "mxnet", "--", "-x"]) == 0
+    assert get.main(["--framework", "mxnet", "--", "-x"]) == 0
     command = capsys.readouterr().out.splitlines()[-1]
     assert command.endswith(" -m d2l_local lab ./-x/mxnet/en")
 
@@ -198,7 +199,7 @@ def test_a_folder_that_looks_like_an_option(tmp_path, monkeypatch, capsys):
 def test_no_copy_goes_into_the_repository(folder, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     before = sorted(ROOT.iterdir())
-    assert notebooks.main([folder, "--framework", "mxnet", "--language", "zh"]) == 1
+    assert get.main([folder, "--framework", "mxnet", "--language", "zh"]) == 1
     said = capsys.readouterr().out
     assert "would be in the repository, which has these notebooks; nothing was copied" in said
     assert f"To open them, type: {installed.read('mxnet', 'zh')}. For a copy of your own" in said
@@ -208,7 +209,7 @@ def test_no_copy_goes_into_the_repository(folder, monkeypatch, capsys):
 def test_jupyterlab_that_is_missing_is_named(tmp_path, monkeypatch, capsys):
     Pip(monkeypatch, "torch", "d2l")
     monkeypatch.setattr(installed, "has_jupyterlab", lambda: False)
-    assert notebooks.main([str(tmp_path)]) == 0
+    assert get.main([str(tmp_path)]) == 0
     said, command = capsys.readouterr().out.splitlines()[-2:]
     assert said == f"JupyterLab is not installed in this Python, {sys.executable}"
     first, last = command.split(" && ")
@@ -221,7 +222,7 @@ def test_after_a_copy_the_preflight_names_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert installed.read("mxnet").endswith("-m d2l_local get")
     for age, (folder, language) in enumerate((("b", "en"), ("a", "zh"))):
-        copied = notebooks.get(folder, "mxnet", language)
+        copied = get.get(folder, "mxnet", language)
         os.utime(copied, (age, age))
         assert installed.read("mxnet").endswith(f"-m d2l_local lab {folder}/mxnet/{language}")
     assert installed.read("pytorch").endswith("-m d2l_local get")
@@ -234,7 +235,7 @@ class Pip:
         self.asked, self.fails = [], fails
         monkeypatch.setattr(installed, "version", lambda name: "1" if name in there else None)
         monkeypatch.setattr(installed, "checkout", lambda: False)
-        monkeypatch.setattr(notebooks.processes, "run", self)
+        monkeypatch.setattr(get.processes, "run", self)
 
     def __call__(self, command, seconds, name, **environment):
         self.asked.append([part for part in command if "==" in part or part == "graphviz"])
@@ -255,7 +256,7 @@ class Pip:
 )
 def test_get_installs_what_pip_could_not(there, framework, asked, monkeypatch, capsys):
     pip = Pip(monkeypatch, *there)
-    notebooks.complete(framework)
+    get.complete(framework)
     assert pip.asked == asked
     assert ("Installing" in capsys.readouterr().out) == bool(asked)
 
@@ -267,7 +268,7 @@ def test_get_installs_what_pip_could_not(there, framework, asked, monkeypatch, c
 )
 def test_where_pip_fails_the_notebooks_are_there(error, monkeypatch, tmp_path, capsys):
     Pip(monkeypatch, "torch", fails=error)
-    assert notebooks.main([str(tmp_path)]) == 1  # For PyTorch, which this Python has
+    assert get.main([str(tmp_path)]) == 1  # For PyTorch, which this Python has
     assert (tmp_path / "pytorch/en/index.ipynb").exists()
     said = capsys.readouterr().out
     assert "no network\nThe notebooks are there. Type: " in said
@@ -288,7 +289,7 @@ def test_get_names_the_build_of_pytorch_for_the_machine_and_installs_it(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(uv, "has_driver", lambda: driver)
     pip = Pip(monkeypatch, "d2l")
-    notebooks.complete("pytorch")
+    get.complete("pytorch")
     assert pip.asked == [[installed.TORCH]]
     assert "--torch-backend=auto" in pip.command  # Which pip has not
     assert said in capsys.readouterr().out
@@ -299,7 +300,7 @@ def test_get_takes_pytorch_from_where_the_reader_says(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_FIND_LINKS", "/wheels")
     pip = Pip(monkeypatch, "d2l")
-    notebooks.complete("pytorch")
+    get.complete("pytorch")
     assert pip.asked == [[installed.TORCH]] and "--torch-backend=auto" not in pip.command
     assert pip.environment["UV_FIND_LINKS"] == "/wheels"
 
@@ -311,7 +312,7 @@ def test_get_fetches_no_cuda_for_a_machine_without_a_driver(monkeypatch, capsys,
     monkeypatch.setenv("PIP_INDEX_URL", "https://pypi.example")
     monkeypatch.setattr(uv, "has_driver", lambda: False)
     pip = Pip(monkeypatch, "d2l")
-    assert notebooks.main([str(tmp_path), "--framework", "pytorch"]) == 1
+    assert get.main([str(tmp_path), "--framework", "pytorch"]) == 1
     said = capsys.readouterr().out
     assert not pip.asked and "2.8 GB to download, and this machine has no NVIDIA driver" in said
     assert "PIP_FIND_LINKS" in said and said.rstrip().endswith(installed.TORCH)
@@ -332,7 +333,7 @@ def test_who_installed_the_extra_of_a_framework_gets_its_notebooks(there, framew
 def test_in_the_repository_make_installs(monkeypatch):
     pip = Pip(monkeypatch)
     monkeypatch.setattr(installed, "checkout", lambda: True)
-    notebooks.complete("mxnet")
+    get.complete("mxnet")
     assert not pip.asked
 
 

@@ -12,7 +12,8 @@ from book.builder import build, provenance
 from book.builder.cli import main
 from book.builder.dependencies import _digests, dependencies, digests
 from book.builder.notebook import code_cells, code_key, read_notebook
-from book.builder.text import Chapter, restamp
+from book.builder.stamps import restamp
+from book.builder.text import Chapter
 from d2l_local.data import sample
 
 import pytest

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from book.builder import check
+from book.builder import render
+from book.builder.check import sections as check
+from book.builder.notebook import BuildError
 from book.builder.prose import read
-from book.builder.text import BuildError
 
 import pytest
 from small_chapter import BEGIN, ROOT, make
@@ -29,7 +30,9 @@ def bibliography(root, *entries: tuple[str, str]):
 def test_entry_reads_the_same_in_every_language(tmp_path):
     section = bibliography(tmp_path, ("en", "nobody2016"))
     assert check.text(section) == []  # No twin, no glossary: it is a title, not our prose
-    notebooks = [section.notebook(f, lang) for f in section.frameworks for lang in section.langs]
+    notebooks = [
+        render.notebook(section, f, lang) for f in section.frameworks for lang in section.langs
+    ]
     assert len(notebooks) == 4
     entry = '<a id="nobody2016"></a>A. Nobody. [Deep learning of 2 gradients](https://a.example/b)'
     for notebook in notebooks:
@@ -47,7 +50,7 @@ def test_example_of_the_guide(tmp_path):
 
 def test_notebook_without_code_sets_nothing_up(tmp_path):
     section = bibliography(tmp_path, ("en", "nobody2016"))
-    notebook = section.notebook("mxnet", "en")
+    notebook = render.notebook(section, "mxnet", "en")
     assert [cell.id for cell in notebook.cells] == ["title", "intro", "nobody2016"]
     assert "PyTorch" in notebook.cells[0].source and "Colab" not in notebook.cells[0].source
 

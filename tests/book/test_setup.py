@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from d2l_local import frameworks, install
-from d2l_local.machine import installed, uv
+from d2l_local.base import frameworks
+from d2l_local.install import installed, setup, uv
 
 import pytest
 from helpers import python, until
@@ -218,19 +218,19 @@ def test_a_cache_that_cannot_be_written_is_replaced(copy):
 @pytest.fixture
 def here(copy, monkeypatch):
     """Let `install` take the copy for the clone that it is in."""
-    monkeypatch.setattr(install, "ROOT", copy)
+    monkeypatch.setattr(setup, "ROOT", copy)
     monkeypatch.setattr(installed, "ROOT", copy)
     monkeypatch.setattr(installed, "VENVS", {"mxnet": copy / ".venv"})
     return copy
 
 
 def fails(capsys) -> str:
-    assert install.main(["--framework", "mxnet"]) == 1
+    assert setup.main(["--framework", "mxnet"]) == 1
     return capsys.readouterr().err
 
 
 def test_too_little_room_is_refused_before_anything_is_made(here, monkeypatch, capsys):
-    monkeypatch.setattr(install, "free", lambda folder: 0.3)
+    monkeypatch.setattr(setup, "free", lambda folder: 0.3)
     needed = frameworks.load()["mxnet"].disk
     assert f"it takes {needed} GB in {here}, where 0.3 GB are free" in fails(capsys)
     assert not (here / ".venv").exists()
@@ -239,10 +239,10 @@ def test_too_little_room_is_refused_before_anything_is_made(here, monkeypatch, c
 def test_a_disk_that_fills_up_is_named_beside_what_uv_says(here, monkeypatch, capsys):
     class Full:
         def __init__(self, gigabytes):
-            monkeypatch.setattr(install, "free", lambda folder: 0.0)
+            monkeypatch.setattr(setup, "free", lambda folder: 0.0)
             raise RuntimeError("uv pip sync failed: No space left on device")
 
-    monkeypatch.setattr(install, "Uv", Full)
+    monkeypatch.setattr(setup, "Uv", Full)
     error = fails(capsys)
     assert "No space left on device\nThe disk is full: 0.0 GB are free in" in error
 
@@ -264,9 +264,9 @@ def test_a_framework_without_a_build_for_this_system(here, monkeypatch, capsys):
 
 
 def test_a_python_that_cannot_make_environments_names_the_package(monkeypatch):
-    monkeypatch.setattr(install.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(setup.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(RuntimeError, match="apt-get install python3-venv"):
-        install.fetch_uv()
+        setup.fetch_uv()
 
 
 def test_a_python_that_is_too_old_says_so():
@@ -365,7 +365,7 @@ def test_what_brings_gigabytes_of_cuda(named, driver, system, expected, monkeypa
 def test_set_up_names_no_address_but_pip_s_and_uv_s_own():
     """What it needs is on a package index, of which a reader can name a mirror."""
     read = [ROOT / "Makefile", ROOT / "Dockerfile", *(ROOT / "requirements").glob("*.txt")]
-    read += [Path(install.__file__), Path(uv.__file__)]
+    read += [Path(setup.__file__), Path(uv.__file__)]
     assert not [file.name for file in read if "github.com" in file.read_text("utf-8")]
 
 
@@ -411,14 +411,14 @@ def test_the_editable_installation_really_is_relative(tmp_path, monkeypatch):
         pytest.skip("there is no uv")
     if not str(ROOT).isascii():
         pytest.skip("from outside of the clone, its name is part of the way to it")
-    made = install.Environment("mxnet", "MXNet", tmp_path / "venv", "", tmp_path / "none.txt")
-    tool = install.Uv()
+    made = setup.Environment("mxnet", "MXNet", tmp_path / "venv", "", tmp_path / "none.txt")
+    tool = setup.Uv()
     tool("venv", "--quiet", "--python", sys.executable, made.folder)
     [packages] = made.folder.glob("lib/python3*/site-packages")
     # The build needs packages of this Python, which are no part of the new one.
     hatchling = Path(sys.modules["hatchling"].__file__).parents[1]
     monkeypatch.setenv("PYTHONPATH", str(hatchling))
-    install.install_package(made, tool)
+    setup.install_package(made, tool)
     [file] = packages.glob("*d2l_local.pth")
     assert file.read_text() == f"{os.path.relpath(ROOT, packages)}\n"
     command = [made.python, "-c", "import d2l_local; print(d2l_local.__file__)"]

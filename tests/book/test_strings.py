@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 
-from book.builder import untranslated
+from book.builder import render
+from book.builder.check import untranslated
 from book.builder.language import (
     comments,
     literals,
@@ -15,8 +16,7 @@ from book.builder.language import (
     translate,
     without_strings,
 )
-from book.builder.notebook import read_notebook
-from book.builder.text import BuildError
+from book.builder.notebook import BuildError, read_notebook
 
 import pytest
 import small_chapter
@@ -167,7 +167,7 @@ def bilingual(*sources, after=SPOKEN, section=""):
 
 def notebooks(tmp_path, text):
     section = make(tmp_path, small=text).sections()[0]
-    return [section.notebook("mxnet", lang) for lang in section.langs]
+    return [render.notebook(section, "mxnet", lang) for lang in section.langs]
 
 
 def test_a_cell_has_the_strings_of_its_language(tmp_path):
@@ -294,7 +294,7 @@ def test_a_language_with_strings_is_executed_by_itself(tmp_path, capsys):
     assert call(chapter, "build") == 0 and call(chapter, "check", "--release") == 0
     said = {}
     for lang in ("en", "zh"):
-        cells = read_notebook(chapter.notebook("mxnet", lang, "small")).cells
+        cells = read_notebook(chapter.notebook_path("mxnet", lang, "small")).cells
         said[lang] = [cell.outputs[0].text for cell in cells[2:4]]
     assert said["en"][0] == "3 is what it says\n" and said["zh"][0] == "它说3\n"
     assert "1.0000 sec (median" in said["en"][1] and "1.0000秒（1次的中位数" in said["zh"][1]
@@ -322,5 +322,7 @@ def test_what_is_not_translated_is_a_warning_and_stops_a_release(tmp_path, capsy
 def test_a_text_without_strings_shows_the_originals_outputs(tmp_path):
     chapter = make(tmp_path, small=bilingual("import os\nprint(os.getpid())", after=""))
     assert call(chapter, "build") == 0
-    cells = [read_notebook(chapter.notebook("mxnet", lg, "small")).cells[2] for lg in ("en", "zh")]
+    cells = [
+        read_notebook(chapter.notebook_path("mxnet", lg, "small")).cells[2] for lg in ("en", "zh")
+    ]
     assert cells[0].outputs == cells[1].outputs

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2l_local import frameworks
+from d2l_local.base import frameworks
 
 import pytest
 import yaml

@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from d2l_local.base.processes import in_new_process
 from d2l_local.mxnet import cluster
 from d2l_local.mxnet.cluster import Cluster, ClusterError
-from d2l_local.processes import in_new_process
 
 import pytest
 from helpers import assert_end, runs, until

@@ -132,7 +132,7 @@ def numbers_in(path):
 
 
 def test_nothing_outlives_a_kernel_that_is_killed(elsewhere, tmp_path):
-    code = "import sys; from d2l_local import processes\n"
+    code = "import sys; from d2l_local.base import processes\n"
     code += "processes.run([sys.executable, '-c', *sys.argv[1:3]], 600, 'endless')"
     command = [sys.executable, "-c", code, ENDLESS, str(tmp_path / "pids")]
     with subprocess.Popen(command, cwd=ROOT, env=elsewhere) as kernel:
@@ -146,7 +146,7 @@ def test_nothing_outlives_a_kernel_that_is_killed(elsewhere, tmp_path):
 
 
 def test_what_takes_too_long_is_ended_with_its_children(elsewhere, tmp_path):
-    code = "import sys; from d2l_local import processes\n"
+    code = "import sys; from d2l_local.base import processes\n"
     code += "processes.run([sys.executable, '-c', *sys.argv[1:3]], 2, 'endless')"
     done = python(elsewhere, "-c", code, ENDLESS, tmp_path / "pids")
     assert "TimeoutError: endless was ended: it still ran after 2 seconds" in done.stderr

@@ -16,9 +16,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2l_local.machine import installed, nvidia
-from d2l_local.prepare import engine, libraries
-from d2l_local.processes import in_new_process
+from d2l_local.base.processes import in_new_process
+from d2l_local.install import installed
+from d2l_local.machine import nvidia
+from d2l_local.prepare_mxnet import engine, libraries
 
 import numpy
 import pytest
@@ -62,7 +63,7 @@ def two_devices():
     import ctypes
     import os
 
-    from d2l_local.prepare import engine
+    from d2l_local.prepare_mxnet import engine
 
     if os.environ.get("LOAD_OPENMP_FIRST"):
         ctypes.CDLL("libgomp.so.1").omp_get_max_threads()
@@ -209,7 +210,7 @@ def test_a_role_that_a_job_has_left_is_named(settings, reason):
 def in_a_notebook():
     import sys
 
-    from d2l_local.prepare import engine
+    from d2l_local.prepare_mxnet import engine
 
     sys.modules["ipykernel"] = sys
     engine.load()
@@ -231,9 +232,9 @@ def mxnet_first():
     import os
     import warnings
 
-    from d2l_local.prepare import compat
+    from d2l_local.prepare_mxnet import numpy_view
 
-    compat.apply()
+    numpy_view.apply()
     import mxnet as mx
 
     # Whatever it has made OpenBLAS choose, so that a CPU that this one knows has the wrong kernel.
@@ -320,9 +321,9 @@ def plain_import():
     import time
 
     start = time.process_time()
-    from d2l_local.prepare import compat
+    from d2l_local.prepare_mxnet import numpy_view
 
-    compat.apply()  # Else MXNet is not to be imported at all on a newer NumPy
+    numpy_view.apply()  # Else MXNet is not to be imported at all on a newer NumPy
     import mxnet  # noqa: I001
     import d2l.mxnet
 
@@ -348,7 +349,7 @@ def import_twice():
     import sys
     import warnings
 
-    from d2l_local.prepare import compat, engine
+    from d2l_local.prepare_mxnet import engine, numpy_view
 
     loads = []
     in_time, late = engine._in_time, engine._late
@@ -371,7 +372,7 @@ def import_twice():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         anew = importlib.import_module("d2l_local.mxnet")
-    compat.apply()
+    numpy_view.apply()
     states.append(state())
     import d2l.mxnet
     import sklearn.base  # Hidden from MXNet, not from others
@@ -478,7 +479,7 @@ def test_docstring_is_filled_in():
 
 
 def system_libraries():
-    from d2l_local.prepare import engine
+    from d2l_local.prepare_mxnet import engine
 
     engine.load()
     import mxnet as mx
@@ -568,7 +569,7 @@ def add_library(folder, package, name, content=b"no library"):
 
 
 def load_error():
-    from d2l_local.prepare import engine
+    from d2l_local.prepare_mxnet import engine
 
     try:
         engine.load()
@@ -660,7 +661,7 @@ def test_a_module_that_mxnet_misses_is_not_mxnet(tmp_path):
 def load_with_warnings():
     import warnings
 
-    from d2l_local.prepare import engine
+    from d2l_local.prepare_mxnet import engine
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

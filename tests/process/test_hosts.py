@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from d2l_local import hosts
-from d2l_local.hosts import Hosts
+from d2l_local.simulate import hosts
+from d2l_local.simulate.hosts import Hosts
 
 import psutil
 import pytest
@@ -151,7 +151,7 @@ def test_a_player_that_is_gone_is_named():
 @needs_hosts
 def test_hosts_of_a_killed_program_are_gone():
     program = (
-        "import time; from d2l_local.hosts import Hosts\n"
+        "import time; from d2l_local.simulate.hosts import Hosts\n"
         "with Hosts(2, 1e6) as net: print(net._namespaces[1].pid, flush=True); time.sleep(600)"
     )
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)

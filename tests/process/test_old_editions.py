@@ -5,7 +5,7 @@ The code is this test's own; docs/old-editions.md tells how the cells themselves
 
 from __future__ import annotations
 
-from d2l_local.processes import in_new_process
+from d2l_local.base.processes import in_new_process
 
 import pytest
 import small_data

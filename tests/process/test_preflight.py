@@ -16,9 +16,11 @@ import time
 import venv
 from pathlib import Path
 
-from d2l_local import frameworks, preflight
+from d2l_local.base import frameworks
 from d2l_local.data import sources
-from d2l_local.machine import host, installed, nvidia
+from d2l_local.doors import preflight
+from d2l_local.install import installed
+from d2l_local.machine import host, nvidia
 
 import psutil
 import pytest
@@ -28,7 +30,9 @@ from settings import NOTHING_SET
 pytestmark = pytest.mark.timeout(200)
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = Path(preflight.__file__).parents[1]  # The checkout, or where the wheel was installed
+PACKAGE = Path(preflight.__file__).parents[2]  # The checkout, or where the wheel was installed
+
+PREFLIGHT = "import sys; from d2l_local.doors import preflight; "
 
 
 def run(*arguments, python=sys.executable, cwd=ROOT, code=None, **environment):
@@ -286,7 +290,7 @@ def test_mxnet_that_hangs_is_ended_with_its_children(broken, tmp_path):
         f"open({str(tmp_path / 'pids')!r}, 'w').write(f'{{child.pid}}')\n"
         "time.sleep(1000)\n"
     )
-    code = "import sys; from d2l_local import preflight; sys.exit(preflight.main([], seconds=10))"
+    code = f"{PREFLIGHT}sys.exit(preflight.main([], seconds=10))"
     start = time.monotonic()
     done = run(code=code, PYTHONPATH=folder)
     assert time.monotonic() - start < 100
@@ -381,7 +385,7 @@ def test_a_driver_that_crashes_or_hangs(driver):
     done = run(LD_LIBRARY_PATH=driver(90, cuinit="*(volatile int *)0"))
     assert done.returncode == 0  # The CPU build asks no driver
     assert "cannot be asked: its process was killed by SIGSEGV" in rows(done)["driver"]
-    code = "import sys; from d2l_local import preflight; sys.exit(preflight.main([], seconds=20))"
+    code = f"{PREFLIGHT}sys.exit(preflight.main([], seconds=20))"
     done = run(code=code, LD_LIBRARY_PATH=driver(90, cuinit="sleep(1000)"))
     assert "cannot be asked: no answer within 20 seconds" in rows(done)["driver"]
 
@@ -499,7 +503,9 @@ def test_little_memory_is_named(facts, total, available, little):
 
 def test_little_memory_does_not_keep_a_reader_away():
     """Most notebooks take far less than the largest."""
-    little = "import sys; from d2l_local import preflight; from d2l_local.machine import host\n"
+    little = (
+        "import sys; from d2l_local.doors import preflight; from d2l_local.machine import host\n"
+    )
     little += "host.memory = lambda: {'total_gib': 1.0, 'available_gib': 0.9}\n"
     done = run("--json", code=little + "sys.exit(preflight.main())")
     assert done.returncode == 0, done.stdout

@@ -15,8 +15,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from d2l_local import processes
-from d2l_local.processes import in_new_process
+from d2l_local.base import processes
+from d2l_local.base.processes import in_new_process
 
 import pytest
 from helpers import assert_end, runs, until
@@ -246,7 +246,7 @@ def caller(code, *arguments):
     A child inherits the signals that are ignored, and nohup ignores SIGHUP.
     """
     default = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-    code = default + "import sys; from d2l_local import processes\n" + code
+    code = default + "import sys; from d2l_local.base import processes\n" + code
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stderr=subprocess.PIPE,
@@ -374,7 +374,7 @@ def test_no_file_is_left(tmp_path, monkeypatch):
 
 HOLDS = """
 import os, sys
-from d2l_local import processes
+from d2l_local.base import processes
 with processes.temporary_folder(sys.argv[1]) as folder:
     open(os.path.join(folder, "half a result"), "w").close()
     print(folder, flush=True)
@@ -477,10 +477,10 @@ def test_only_the_standard_library_is_needed(tmp_path):
     for name in ("psutil", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise ImportError('not installed')")
     code = (
-        "import sys; from d2l_local import processes\n"
+        "import sys; from d2l_local.base import processes\n"
         "print(processes.run([sys.executable, '-c', 'print(6 * 7)'], 60, 'answer'))"
     )
-    path = os.pathsep.join([str(tmp_path), str(Path(processes.__file__).parents[1])])
+    path = os.pathsep.join([str(tmp_path), str(Path(processes.__file__).parents[2])])
     done = processes.run([sys.executable, "-c", code], 60, "outer", PYTHONPATH=path)
     assert done.split() == ["42"]
 

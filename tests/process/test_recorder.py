@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from d2l_local.base.processes import in_new_process
 from d2l_local.measure.timeline import Span, Timeline
-from d2l_local.processes import in_new_process
 
 import pytest
 from settings import NOTHING_SET

@@ -7,8 +7,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from d2l_local import hosts
-from d2l_local.hosts import Hosts
+from d2l_local.simulate import hosts
+from d2l_local.simulate.hosts import Hosts
 
 import pytest
 import two_hosts

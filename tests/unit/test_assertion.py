@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from d2l_local import assertion
+from d2l_local.lesson import assertion
 from d2l_local.machine.crowding import Crowding
 
 import pytest
@@ -15,7 +15,7 @@ NOTEBOOK = """
 from IPython.core.interactiveshell import InteractiveShell
 
 shell = InteractiveShell.instance(colors="NoColor")
-shell.run_cell("from d2l_local.assertion import explain_failures; explain_failures()")
+shell.run_cell("from d2l_local.lesson.assertion import explain_failures; explain_failures()")
 shell.run_cell("explain_failures()")
 for cell in {cells!r}:
     shell.run_cell(cell)
@@ -68,7 +68,9 @@ def test_an_assertion_of_a_library_stays_as_it_is():
 
 
 def test_outside_of_a_notebook_nothing_is_changed():
-    done = python("from d2l_local.assertion import *; explain_failures(); assert False", fails=True)
+    done = python(
+        "from d2l_local.lesson.assertion import *; explain_failures(); assert False", fails=True
+    )
     assert done.stderr.strip().endswith("AssertionError")
 
 

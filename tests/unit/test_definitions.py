@@ -7,7 +7,7 @@ import importlib
 import math
 import sys
 
-from d2l_local import definitions
+from d2l_local.base import definitions
 
 import pytest
 from helpers import run_cells
@@ -16,7 +16,7 @@ IMPORTS = """
 import enum, functools
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from d2l_local.definitions import source
+from d2l_local.base.definitions import source
 kept = []
 """
 KEEP = "kept.append(Config)"

@@ -11,7 +11,7 @@ from helpers import needs
 
 needs("mxnet")
 
-from d2l_local.prepare import engine
+from d2l_local.prepare_mxnet import engine
 
 import numpy as np
 import pytest

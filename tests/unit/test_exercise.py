@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from d2l_local.exercise import check, expect, measured
+from d2l_local.lesson.exercise import check, expect, measured
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_a_notebook_keeps_data_beside_the_text(monkeypatch):
     shell = InteractiveShell.instance()
     try:
         with capture_output() as captured:
-            shell.run_cell("from d2l_local import exercise\nwith exercise.check(1): pass")
+            shell.run_cell("from d2l_local.lesson import exercise\nwith exercise.check(1): pass")
             shell.run_cell("exercise.measured(number=2, unit='s')")
     finally:
         InteractiveShell.clear_instance()

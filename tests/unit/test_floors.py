@@ -20,26 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # Which room stands on which: a module imports from its own room and from the floors below. Rooms
 # of one floor do not know each other, so that MXNet's and PyTorch's load nothing of one another.
 FLOORS = (
-    (
-        *("d2l_local.arguments", "d2l_local.definitions"),
-        *("d2l_local.frameworks", "d2l_local.language"),
-    ),
-    ("d2l_local.machine", "d2l_local.processes"),
-    ("d2l_local.measure", "d2l_local.data", "d2l_local.hosts"),
-    ("d2l_local.prepare",),
-    (
-        "d2l_local.assertion",
-        "d2l_local.face",
-        "d2l_local.exercise",
-        "d2l_local.law",
-        "d2l_local.links",
-    ),
-    ("d2l_local.trials",),
+    ("d2l_local.base",),
+    ("d2l_local.machine", "d2l_local.measure", "d2l_local.data"),
+    ("d2l_local.install", "d2l_local.simulate", "d2l_local.lesson", "d2l_local.backend"),
+    ("d2l_local.prepare_mxnet",),
     ("d2l_local.mxnet", "d2l_local.torch"),
-    (
-        *("d2l_local.install", "d2l_local.lab", "d2l_local.preflight", "d2l_local.notebooks"),
-        *("d2l_local.colab", "d2l_local.drafts"),
-    ),
+    ("d2l_local.doors", "d2l_local.colab", "d2l_local.drafts"),
     ("d2l_local.__main__",),
 )
 # What makes the book needs neither framework: kernels execute the notebooks, in other processes.
@@ -52,9 +38,6 @@ BOOK = {
     "book.fashion_mnist_sample": (),
 }
 BOOK_STANDS_ON = FLOORS[:3]
-EXCEPTIONS = {
-    ("book.figures.timeline", "d2l_local.mxnet"): "a program that measures the README's picture",
-}
 
 
 def name_of(path: Path) -> str:
@@ -117,13 +100,8 @@ def test_the_package_itself_loads_nothing():
 def test_imports_point_down(name):
     allowed = may_be_imported_from(room(name))
     found = {module for module in imports(name) if module not in ("d2l_local", "book")}
-    wrong = {m for m in found if room(m) not in allowed and (name, m) not in EXCEPTIONS}
+    wrong = {m for m in found if room(m) not in allowed}
     assert not wrong, f"{name} imports {sorted(wrong)}, and may import from {sorted(allowed)}"
-
-
-def test_exceptions_are_needed():
-    for name, module in EXCEPTIONS:
-        assert module in imports(name)
 
 
 NEEDS = {"d2l_local.mxnet": "mxnet", "d2l_local.drafts": "mxnet", "d2l_local.torch": "torch"}
@@ -136,7 +114,7 @@ CURE = {
 def firsts() -> Iterator[list[str]]:
     """Yield lists of modules, each to be imported in a new process.
 
-    A face's modules are one list: whichever is asked for, Python imports the whole face before it.
+    A backend's modules are one list: whichever is asked for, Python imports all of it before.
     """
     for name in sorted(OURS):
         if name in ("d2l_local.mxnet", "d2l_local.torch"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from d2l_local.processes import in_new_process
+from d2l_local.base.processes import in_new_process
 
 import pytest
 import small_data

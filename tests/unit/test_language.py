@@ -8,7 +8,7 @@ import re
 import string
 from pathlib import Path
 
-from d2l_local import language
+from d2l_local.base import language
 from d2l_local.measure import fonts, timing
 from d2l_local.measure.timeline import Timeline
 
@@ -18,7 +18,7 @@ from helpers import python
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 
-PACKAGE = Path(language.__file__).parent
+PACKAGE = Path(language.__file__).parents[1]
 TABLES = sorted(language.FOLDER.glob("*.json"))
 
 
@@ -135,7 +135,7 @@ def bare(monkeypatch):
 
 def drawn(monkeypatch, lang):
     monkeypatch.setenv("D2L_LANGUAGE", lang)
-    fonts.prepare()  # As a face does when it is imported
+    fonts.prepare()  # As a backend does when it is imported
     ax = Timeline({"cpu/0": [("dot", 0.0, 1.0), ("copy", 1.0, 2.0)]}).plot()
     ax.figure.canvas.draw()
     return [ax.get_xlabel(), *(text.get_text() for text in ax.get_legend().get_texts())]

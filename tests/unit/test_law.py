@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from d2l_local.language import columns
-from d2l_local.law import law
+from d2l_local.base.language import columns
+from d2l_local.lesson.law import law
 
 import pytest
 

@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2l_local.machine import installed, nvidia
-from d2l_local.prepare import engine, libraries
+from d2l_local.install import installed
+from d2l_local.machine import nvidia
+from d2l_local.prepare_mxnet import engine, libraries
 
 import pytest
 from helpers import python
@@ -104,7 +105,7 @@ def test_other_machines_load_nothing(wheel, monkeypatch):
 LOAD = """
     import ctypes, json
     from pathlib import Path
-    from d2l_local.prepare import libraries
+    from d2l_local.prepare_mxnet import libraries
 
     folder = Path({folder!r})
     libraries.ARM = True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from d2l_local.processes import in_new_process
+from d2l_local.base.processes import in_new_process
 
 import pytest
 import small_data
@@ -89,23 +89,23 @@ def test_every_public_name_of_d2l_is_there(result):
 
 def test_names_of_ours_and_of_d2l(result):
     assert {
-        "Benchmark": "d2l_local.face",
+        "Benchmark": "d2l_local.backend",
         "Timeline": "d2l_local.mxnet.recorder",
-        "load_data_fashion_mnist": "d2l_local.face",
-        "measure": "d2l_local.face",
+        "load_data_fashion_mnist": "d2l_local.backend",
+        "measure": "d2l_local.backend",
         "banner": "d2l_local.mxnet.device",
         "devices": "d2l_local.mxnet.device",
         "num_gpus": "d2l_local.mxnet.device",
         "try_all_gpus": "d2l_local.mxnet.device",
         "try_gpu": "d2l_local.mxnet.device",
-        "engine_report": "d2l_local.prepare.engine",
-        "in_new_process": "d2l_local.processes",
+        "engine_report": "d2l_local.prepare_mxnet.engine",
+        "in_new_process": "d2l_local.base.processes",
         "Residual": "d2l_local.mxnet.resnet",
-        "stand_in_for_gpus": "d2l_local.mxnet.stand_in",
-        "Accumulator": "d2l_local.mxnet.training",
-        "Animator": "d2l_local.mxnet.training",
-        "split_batch": "d2l_local.mxnet.training",
-        "train_ch13": "d2l_local.mxnet.training",
+        "stand_in_for_gpus": "d2l_local.mxnet.classic.stand_in",
+        "Accumulator": "d2l_local.mxnet.classic.training",
+        "Animator": "d2l_local.mxnet.classic.training",
+        "split_batch": "d2l_local.mxnet.classic.training",
+        "train_ch13": "d2l_local.mxnet.classic.training",
         "Timer": "d2l.mxnet",
         "sgd": "d2l.mxnet",
         "squared_loss": "d2l.mxnet",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 
-from d2l_local.measure.schedule import pipeline_schedule, schedule
 from d2l_local.measure.timeline import Timeline
+from d2l_local.simulate.schedule import pipeline_schedule, schedule
 
 import pytest
 

@@ -10,8 +10,9 @@ from helpers import needs
 needs("mxnet")
 
 from d2l_local import mxnet as d2l
-from d2l_local.mxnet import device, stand_in
-from d2l_local.prepare import engine
+from d2l_local.mxnet import device
+from d2l_local.mxnet.classic import stand_in
+from d2l_local.prepare_mxnet import engine
 
 import pytest
 

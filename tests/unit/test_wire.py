@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from d2l_local.measure.timeline import Timeline, on_record
-from d2l_local.measure.wire import Wire
+from d2l_local.simulate.wire import Wire
 
 import pytest
 

@@ -12,7 +12,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from d2l_local.language import SKIPPED, table
+from d2l_local.base.language import SKIPPED, table
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -20,7 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 ROOT = Path(__file__).resolve().parents[2]
 # What the builder reads of the project besides the notebooks.
 DATA = (
-    *("chapters/text/glossary.yml", "d2l_local/frameworks.ini"),
+    *("chapters/text/glossary.yml", "d2l_local/base/frameworks.ini"),
     *("book/web/labels.yml", "pyproject.toml"),
 )
 FRAMEWORKS = ("mxnet", "pytorch")
@@ -269,7 +269,7 @@ def write_book(root: Path, third: bool = False) -> None:
     (root / "img").mkdir()
     frameworks = [*FRAMEWORKS, THIRD["framework"]] if third else FRAMEWORKS
     if third:
-        add_framework(root / "d2l_local/frameworks.ini")
+        add_framework(root / "d2l_local/base/frameworks.ini")
     for lang, words in WORDS.items():
         if lang == THIRD["language"] and not third:
             continue

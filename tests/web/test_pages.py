@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from book.web.build import MARK, Book, head, status
-from d2l_local import frameworks, processes
+from d2l_local.base import frameworks, processes
 
 import nbformat
 import pytest

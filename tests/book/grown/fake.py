@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from d2l_local import face
-from d2l_local.arguments import index_of_device, number_of_devices
-from d2l_local.hosts import Hosts, has_hosts  # noqa: F401
-from d2l_local.law import law  # noqa: F401
-from d2l_local.machine.cores import Crowding, own_core  # noqa: F401
+from d2l_local import backend
+from d2l_local.base.arguments import index_of_device, number_of_devices
+from d2l_local.base.processes import in_new_process  # noqa: F401
+from d2l_local.lesson.law import law  # noqa: F401
+from d2l_local.machine.cores import own_core  # noqa: F401
+from d2l_local.machine.crowding import Crowding  # noqa: F401
 from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import allocations, timeline
 from d2l_local.measure.allocations import plot_allocations  # noqa: F401
@@ -19,10 +20,10 @@ from d2l_local.measure.charts import (  # noqa: F401
 )
 from d2l_local.measure.held import Held  # noqa: F401
 from d2l_local.measure.latency import read_time  # noqa: F401
-from d2l_local.measure.schedule import pipeline_schedule, schedule  # noqa: F401
 from d2l_local.measure.timeline import on_record  # noqa: F401
-from d2l_local.measure.wire import Wire  # noqa: F401
-from d2l_local.processes import in_new_process  # noqa: F401
+from d2l_local.simulate.hosts import Hosts, has_hosts  # noqa: F401
+from d2l_local.simulate.schedule import pipeline_schedule, schedule  # noqa: F401
+from d2l_local.simulate.wire import Wire  # noqa: F401
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def banner(used: list[str]) -> None:
 
 def examine() -> dict:
     ones = np.ones((200, 200))
-    names = [face.checked(device, plain(ones, ones)) for device in devices()]
+    names = [backend.checked(device, plain(ones, ones)) for device in devices()]
     return {"version": "1", "build": "CPU", "devices": names, "usable_gpus": [], "threads": 1}
 
 
@@ -98,6 +99,6 @@ def dot(x, y):
     return result
 
 
-_shared = face.make(synchronize, num_gpus, np.asarray, copier, Timeline)
+_shared = backend.make(synchronize, num_gpus, np.asarray, copier, Timeline)
 Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
 has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]

@@ -1,0 +1,662 @@
+"""Measures what the PyTorch edition promises: ``make bench FRAMEWORK=pytorch``.
+
+    python bench/bench_torch.py                 all rows that this machine has the GPUs for
+    python bench/bench_torch.py lenet ring      the rows of these names
+
+Ratios compare configurations of one run; all times are medians of repeats after a warm-up. What a
+row trains is written here anew, so that it measures the method and not a notebook's variables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+
+from bench import Row, capstone, healed, memory_rows, table
+from d2l_local import torch as d2l
+from d2l_local.base.language import counted
+from d2l_local.torch.launch import torchrun
+
+import roofline
+import torch
+from torch import distributed as dist
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint_sequential
+
+
+def seconds(fn, repeats: int = 7) -> float:
+    """Median time of ``fn()``, which may only queue work."""
+    return d2l.measure(fn, repeats).median
+
+
+# ---- Operators beside their bound ----------------------------------------------------------------
+
+
+def operators_on(device: torch.device) -> dict[str, float]:
+    n = 1024 if device.type == "cpu" else 8192
+    x, y, number = *torch.rand(2, n, n, device=device), torch.ones(1, device=device)
+    return roofline.ratios(
+        d2l,
+        device,
+        n,
+        lambda: torch.mm(x, x, out=y),
+        lambda: torch.neg(number, out=number),
+        {} if device.type == "cpu" else other_convolutions(device),
+    )
+
+
+def other_convolutions(device: torch.device) -> dict[str, Callable[[], object]]:
+    """Two convolutions for which cuDNN's usual program is far from the bound, by another one."""
+    last = torch.channels_last
+    x = torch.rand(1024, 20, 13, 13, device=device).to(memory_format=last)
+    w = torch.rand(50, 20, 5, 5, device=device).to(memory_format=last)
+    images = torch.rand(1024, 512, 4, 4, device=device)
+    weights = torch.rand(512, 512, 3, 3, device=device)
+
+    def as_product() -> torch.Tensor:
+        windows = F.pad(images, (1, 1, 1, 1)).unfold(2, 3, 1).unfold(3, 3, 1)
+        rows = windows.permute(0, 2, 3, 1, 4, 5).reshape(len(images) * 16, -1)
+        return (rows @ weights.view(512, -1).T).view(-1, 4, 4, 512).permute(0, 3, 1, 2)
+
+    assert torch.allclose(as_product(), torch.conv2d(images, weights, padding=1), rtol=1e-3)
+    return {
+        "LeNet Conv 5x5, 20-50": lambda: torch.conv2d(x, w),
+        "ResNet Conv 512, 4x4": as_product,
+    }
+
+
+def hardware() -> list[Row]:
+    """The section's eight operators, in float32, on a CPU core and on a GPU."""
+    threads, tf32 = torch.get_num_threads(), torch.backends.cudnn.allow_tf32
+    torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        found = roofline.rows("a CPU core", operators_on(torch.device("cpu")))
+        if d2l.num_gpus():
+            found += roofline.rows(torch.cuda.get_device_name(0), operators_on(d2l.try_gpu()))
+        return found
+    finally:
+        torch.set_num_threads(threads)
+        torch.backends.cudnn.allow_tf32 = tf32
+
+
+# ---- Products, and copies beside them ------------------------------------------------------------
+
+
+def products() -> list[Row]:
+    """50 products of 4000² on each of two GPUs."""
+    xs = [torch.rand(4000, 4000, device=d) for d in d2l.devices(2)]
+
+    def run(x):
+        for _ in range(50):
+            x @ x
+
+    alone = [seconds(lambda x=x: run(x)) for x in xs]
+    both = seconds(lambda: [run(x) for x in xs])
+    with d2l.Timeline() as timeline:
+        for x in xs:
+            run(x)
+    return [
+        Row(
+            "50 products of 4000² on two GPUs: both / the slower alone",
+            f"{1e3 * max(alone):.1f} ms",
+            f"{1e3 * both:.1f} ms",
+            both / max(alone),
+            at_most=1.02,
+        ),
+        Row(
+            "the same: overlap of the two lanes",
+            "0 in turn",
+            "1 hidden",
+            timeline.overlap("gpu/0", "gpu/1"),
+            at_least=0.95,
+        ),
+    ]
+
+
+def copies() -> list[Row]:
+    """Products on a GPU whose results go to pinned memory on a second stream, or the old way."""
+    device = d2l.try_gpu()
+    x = torch.rand(4000, 4000, device=device)
+    side = torch.cuda.Stream(device)
+    results = [torch.empty_like(x) for _ in range(20)]
+    pinned = [torch.empty(x.shape, pin_memory=True) for _ in results]
+    done = [torch.cuda.Event() for _ in results]
+
+    def compute():
+        for y in results:
+            torch.mm(x, x, out=y)
+
+    def copy():
+        with torch.cuda.stream(side):
+            for y, host in zip(results, pinned):
+                host.copy_(y, non_blocking=True)
+
+    def together():
+        for y, host, event in zip(results, pinned, done):
+            torch.mm(x, x, out=y)
+            event.record()
+            with torch.cuda.stream(side):
+                side.wait_event(event)
+                host.copy_(y, non_blocking=True)
+
+    def old_way():
+        compute()
+        return [y.to("cpu", non_blocking=True) for y in results]
+
+    longer = max(seconds(compute), seconds(copy))
+    ours, old = seconds(together), seconds(old_way)
+    return [
+        Row(
+            "compute and copies on a side stream: together / the longer of the two",
+            f"{old / longer:.2f} by to('cpu', non_blocking=True)",
+            f"{1e3 * ours:.1f} of {1e3 * longer:.1f} ms",
+            ours / longer,
+            at_most=1.03,
+        )
+    ]
+
+
+# ---- LeNet by hand: one process, a flat buffer of parameters a GPU -------------------------------
+
+SHAPES = [(20, 1, 3, 3), (20,), (50, 20, 5, 5), (50,), (800, 128), (128,), (128, 10), (10,)]
+
+
+def lenet(X, params):
+    h = F.avg_pool2d(F.relu(F.conv2d(X, params[0], params[1])), 2)
+    h = F.avg_pool2d(F.relu(F.conv2d(h, params[2], params[3])), 2)
+    h = F.relu(h.flatten(1) @ params[4] + params[5])
+    return h @ params[6] + params[7]
+
+
+class Replica:
+    """LeNet on one GPU whose parameters, and whose gradients, are views of one vector each."""
+
+    def __init__(self, device, batch, graph):
+        sizes = [torch.Size(shape).numel() for shape in SHAPES]
+        generator = torch.Generator().manual_seed(0)
+        self.flat = 0.01 * torch.randn(sum(sizes), generator=generator)
+        self.flat = self.flat.to(device)
+        self.grad = torch.zeros_like(self.flat)
+        self.theirs = torch.zeros_like(self.flat)
+        self.params = []
+        for part, grad, shape in zip(self.flat.split(sizes), self.grad.split(sizes), SHAPES):
+            param = part.view(shape).requires_grad_()
+            param.grad = grad.view(shape)
+            self.params.append(param)
+        self.X = torch.rand(batch, 1, 28, 28, device=device)
+        self.y = torch.randint(0, 10, (batch,), device=device)
+        self.device, self.graph = device, None
+        if graph:
+            self.capture()
+
+    def backward(self):
+        """Sum of the minibatch's gradients into ``grad``."""
+        if self.graph:
+            self.graph.replay()
+            return
+        self.grad.zero_()
+        F.cross_entropy(lenet(self.X, self.params), self.y, reduction="sum").backward()
+
+    def capture(self):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.Stream(self.device)
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):  # Warm up where graphs are captured, as PyTorch asks
+                for _ in range(3):
+                    self.backward()
+            torch.cuda.current_stream().wait_stream(stream)
+            # The default capture stream belongs to the first GPU that ever captured
+            with torch.cuda.graph(graph, stream=stream):
+                self.backward()
+        self.graph = graph
+
+    def update(self, lr):
+        with torch.no_grad():
+            self.flat.sub_(self.grad, alpha=lr)
+
+
+def step_eager(replicas, lr):
+    """As the classic text does it: tensor by tensor, to the first GPU and back."""
+    for r in replicas:
+        r.backward()
+    with torch.no_grad():
+        for grads in zip(*([p.grad for p in r.params] for r in replicas)):
+            for grad in grads[1:]:
+                grads[0].add_(grad.to(grads[0].device))
+            for grad in grads[1:]:
+                grad.copy_(grads[0])
+        for r in replicas:
+            for p in r.params:
+                p.sub_(p.grad, alpha=lr)
+
+
+def step_fused(replicas, lr):
+    """One buffer: each of two GPUs sends its gradients and adds those it gets."""
+    for r in replicas:
+        r.backward()
+    if len(replicas) == 2:
+        a, b = replicas
+        b.theirs.copy_(a.grad, non_blocking=True)
+        a.theirs.copy_(b.grad, non_blocking=True)
+        a.grad.add_(a.theirs)
+        b.grad.add_(b.theirs)
+    for r in replicas:
+        r.update(lr)
+
+
+def lenet_seconds(n: int, batch: int, step, graph: bool) -> float:
+    replicas = [Replica(device, batch // n, graph) for device in d2l.devices(n)]
+    time = seconds(lambda: [step(replicas, 0.1 / batch) for _ in range(100)]) / 100
+    assert all(torch.equal(replicas[0].flat.cpu(), r.flat.cpu()) for r in replicas)
+    return time
+
+
+def lenet_ddp(device, batch):
+    """Seconds a step of LeNet by DistributedDataParallel, the batch shared by the processes."""
+    from d2l_local import torch as d2l
+
+    net = nn.Sequential(
+        nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(),
+        nn.AvgPool2d(2), nn.Flatten(), nn.Linear(800, 128), nn.ReLU(), nn.Linear(128, 10),
+    ).to(device)  # fmt: skip
+    net = nn.parallel.DistributedDataParallel(
+        net, device_ids=[device], gradient_as_bucket_view=True
+    )
+    trainer = torch.optim.SGD(net.parameters(), lr=0.1)
+    X = torch.rand(batch // dist.get_world_size(), 1, 28, 28, device=device)
+    y = torch.zeros(len(X), dtype=torch.long, device=device)
+
+    def step():
+        trainer.zero_grad()
+        F.cross_entropy(net(X), y).backward()
+        trainer.step()
+
+    return d2l.measure(lambda: [step() for _ in range(100)]).median / 100
+
+
+def lenets() -> list[Row]:
+    rows = []
+    for batch, bound in ((4096, 1.85), (256, 1.1)):
+        t = {
+            (n, name): lenet_seconds(n, batch, step, graph)
+            for n in (1, 2)
+            for name, step, graph in (
+                ("eager", step_eager, False),
+                ("fused", step_fused, False),
+                ("graph", step_fused, True),
+            )
+        }
+        t |= {(n, "ddp"): max(torchrun(lenet_ddp, n, batch=batch)) for n in (1, 2)}
+        print({f"{n} {name}": f"{1e6 * s:.0f} µs" for (n, name), s in t.items()}, file=sys.stderr)
+        gain = {name: t[1, name] / t[2, name] for name in ("eager", "fused", "graph", "ddp")}
+        rows.append(
+            Row(
+                f"LeNet by hand, batch {batch} in all: two GPUs against one, a graph each",
+                f"{gain['eager']:.2f} eager, {gain['fused']:.2f} fused, {gain['ddp']:.2f} DDP",
+                f"{1e6 * t[2, 'graph']:.0f} of {1e6 * t[1, 'graph']:.0f} µs",
+                gain["graph"],
+                at_least=bound,
+            )
+        )
+    return rows
+
+
+# ---- ResNet-18 -----------------------------------------------------------------------------------
+
+
+def resnet_seconds(device, batch, tf32, graph):
+    """Seconds a step of ResNet-18 where DistributedDataParallel shares the batch out, if need be.
+
+    `graph`: all of the step, NCCL's part included, is one CUDA graph.
+    """
+    from d2l_local import torch as d2l
+
+    torch.backends.cudnn.allow_tf32 = tf32
+    net = d2l.resnet18(10).to(device)
+    X = torch.rand(batch // dist.get_world_size(), 1, 28, 28, device=device)
+    y = torch.zeros(len(X), dtype=torch.long, device=device)
+    net(X[:2])  # Its layers learn their shapes
+    stream = torch.cuda.Stream(device)  # Where a graph is to be captured DDP must have begun
+    with torch.cuda.stream(stream):
+        if dist.get_world_size() > 1:
+            net = nn.parallel.DistributedDataParallel(
+                net, device_ids=[device], gradient_as_bucket_view=True, broadcast_buffers=False
+            )
+        trainer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def step():
+            trainer.zero_grad(set_to_none=not graph)
+            F.cross_entropy(net(X), y).backward()
+            trainer.step()
+
+        for _ in range(12):  # DDP lays out its buckets anew in the first; PyTorch asks for eleven
+            step()
+        stream.synchronize()
+        if graph:
+            captured = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(captured, stream=stream, capture_error_mode="thread_local"):
+                step()
+            step = captured.replay
+        return d2l.measure(lambda: [step() for _ in range(10)]).median / 10
+
+
+def resnet_by_hand(batch: int, n: int, graph: bool) -> float:
+    """Seconds a step in one process: a replica a GPU, one fused all-reduce, then the updates.
+
+    `graph`: forward propagation and backpropagation are one CUDA graph a GPU. A single Python
+    process has twice as many kernels to launch as each of DDP's two.
+    """
+    nets, data = [], []
+    for device in d2l.devices(n):
+        torch.manual_seed(0)
+        net = d2l.resnet18(10).to(device)
+        X = torch.rand(batch // n, 1, 28, 28, device=device)
+        data.append((X, torch.zeros(len(X), dtype=torch.long, device=device)))
+        net(X[:2])
+        nets.append(net)
+    grads = []
+    for net, (X, _) in zip(nets, data):
+        flat = torch.zeros(sum(p.numel() for p in net.parameters()), device=X.device)
+        for p, part in zip(net.parameters(), flat.split([p.numel() for p in net.parameters()])):
+            p.grad = part.view_as(p)
+        grads.append((flat, torch.zeros_like(flat)))
+    trainers = [torch.optim.SGD(net.parameters(), lr=0.1) for net in nets]
+
+    def gradient(net, X, y, flat):
+        flat.zero_()
+        F.cross_entropy(net(X), y, reduction="sum").div(batch).backward()
+
+    works = [
+        partial(gradient, net, X, y, flat) for net, (X, y), (flat, _) in zip(nets, data, grads)
+    ]
+    if graph:
+        works = [d2l.capture(work, X.device) for work, (X, _) in zip(works, data)]
+
+    def step():
+        for work in works:
+            work()
+        if n == 2:
+            (a, from_b), (b, from_a) = grads
+            from_a.copy_(a, non_blocking=True)
+            from_b.copy_(b, non_blocking=True)
+            a.add_(from_b)
+            b.add_(from_a)
+        for trainer in trainers:
+            trainer.step()
+
+    return seconds(lambda: [step() for _ in range(10)]) / 10
+
+
+def resnets() -> list[Row]:
+    """ResNet-18 in float32, each step a CUDA graph; and as PyTorch does it if nobody says a word.
+
+    By default convolutions round their inputs to TF32, 10 bits, and are three times as fast. What
+    does not depend on the batch takes as long as before, so that more GPUs then gain less.
+    """
+    batch, rows = 1024, []
+    counts = [n for n in (1, 2, 4, 8) if n <= d2l.num_gpus()]
+    ways = {"float32": (False, True), "TF32": (True, False)}
+    t = {
+        (name, n): max(
+            torchrun(resnet_seconds, n, batch=batch, tf32=tf32, graph=graph, seconds=200)
+        )
+        for name, (tf32, graph) in ways.items()
+        for n in counts
+    }
+    share = {
+        (name, n): torchrun(
+            resnet_seconds, 1, batch=batch // n, tf32=tf32, graph=graph, seconds=200
+        )[0]
+        for name, (tf32, graph) in ways.items()
+        for n in counts[1:]
+    }
+    print({f"{n} {name}": f"{1e3 * s:.2f} ms" for (name, n), s in t.items()}, file=sys.stderr)
+    print({f"1/{n} {name}": f"{1e3 * s:.2f} ms" for (name, n), s in share.items()}, file=sys.stderr)
+    for n, bound in ((2, 1.95), (4, 3.6), (8, 6.8)):
+        if n not in counts:
+            continue
+        gain = {name: t[name, 1] / t[name, n] for name in ways}
+        at_most = {name: t[name, 1] / share[name, n] for name in ways}
+        rows.append(
+            Row(
+                f"ResNet-18 by DDP, batch {batch} in all, float32: {n} GPUs against one",
+                f"{gain['TF32']:.2f} in TF32, eager, where one GPU's share allows for "
+                f"{at_most['TF32']:.2f}",
+                f"{batch / t['float32', n]:.0f} images/s; {at_most['float32']:.2f} allowed for",
+                gain["float32"],
+                at_least=bound,
+            )
+        )
+    eager, by_hand = (resnet_by_hand(batch, 2, graph) for graph in (False, True))
+    rows.append(
+        Row(
+            "ResNet-18 on two GPUs, TF32: by hand in one process, a CUDA graph each, against DDP",
+            f"{batch / t['TF32', 2]:.0f} images/s; by hand without graphs {batch / eager:.0f}",
+            f"{batch / by_hand:.0f} images/s",
+            t["TF32", 2] / by_hand,
+            at_least=0.95,
+        )
+    )
+    return rows
+
+
+# ---- All-reduce ----------------------------------------------------------------------------------
+
+
+def all_reduce_nccl(device, counts):
+    from d2l_local import torch as d2l
+
+    xs = [torch.zeros(count, device=device) for count in counts]
+    return [d2l.measure(lambda x=x: dist.all_reduce(x), 7, number=20).median for x in xs]
+
+
+def rings() -> list[Row]:
+    """The ring by hand against NCCL's: both queued by one call, at several sizes."""
+    rows, counts = [], [2_500_000, 10_000_000, 40_000_000, 160_000_000]  # 10 to 640 MB
+    for k in [k for k in (2, 4, 8) if k <= d2l.num_gpus()]:
+        devices = d2l.devices(k)
+        nccl = [max(times) for times in zip(*torchrun(all_reduce_nccl, k, counts=counts))]
+        for count, theirs in zip(counts, nccl):
+            buffers = [torch.full((count,), float(i + 1), device=d) for i, d in enumerate(devices)]
+            ring = d2l.Ring(buffers)
+            ring()
+            d2l.synchronize()
+            assert all((b == k * (k + 1) / 2).all() for b in buffers)
+            for b in buffers:
+                b.zero_()
+            ours = d2l.measure(ring, 7, number=20).median
+            one = d2l.measure(lambda b=buffers: b[1].copy_(b[0]), 7, number=20).median
+            sent = 2 * (k - 1) / k * 4 * count
+            rows.append(
+                Row(
+                    f"ring all-reduce of {4 * count // 10**6} MB by hand, {k} GPUs: its speed "
+                    "over NCCL's",
+                    f"{sent / theirs / 1e9:.0f} GB/s a GPU",
+                    f"{sent / ours / 1e9:.0f} GB/s a GPU; one copy reaches "
+                    f"{4 * count / one / 1e9:.0f}",
+                    theirs / ours,
+                    at_least=0.95 if k == 2 and count == 40_000_000 else 0.0,
+                )
+            )
+    return rows
+
+
+def bottleneck() -> list[Row]:
+    """The last patient of the section on bottlenecks: on the CPU, without a GPU too."""
+    return [healed(capstone("pytorch"))]
+
+
+# ---- A transformer, sharded ----------------------------------------------------------------------
+
+
+def transformer_of_778m(device, rows, sharded, recompute):
+    """Seconds a step of 778M parameters, and until Python has issued it; the peak in bytes."""
+    from d2l_local import torch as d2l
+
+    step, _ = d2l.transformer_step(device, sharded, recompute=recompute)
+    return d2l.step_costs(step, rows, 7)
+
+
+def shards() -> list[Row]:
+    """FSDP2 against DistributedDataParallel, 1,024 tokens a row, on two GPUs."""
+    found = {}
+    for rows, recompute in ((4, True), (16, False)):
+        for sharded in (False, True):
+            runs = torchrun(transformer_of_778m, 2, rows=rows, sharded=sharded, recompute=recompute)
+            found[rows, sharded] = T, t_q, peak = [max(each) for each in zip(*runs)]
+            text = f"{1e3 * T:.0f} ms, Python {1e3 * t_q:.0f}, peak {peak / 2**30:.1f} GiB"
+            print(f"rows {rows}, sharded {sharded}: {text}", file=sys.stderr)
+    rows = []
+    for number, what, column, bound, unit, scale in (
+        (4, "peak per GPU, 4 rows, recomputation", 2, 0.4, "GiB", 2**-30),
+        (16, "time of a step, 16 rows", 0, 1.0, "ms", 1e3),
+    ):
+        ddp, fsdp = (found[number, sharded][column] for sharded in (False, True))
+        rows.append(
+            Row(
+                f"a transformer of 778M parameters, FSDP2 against DDP: {what}",
+                f"{scale * ddp:.1f} {unit} by DDP",
+                f"{scale * fsdp:.1f} {unit}",
+                fsdp / ddp,
+                at_most=bound,
+            )
+        )
+    return rows
+
+
+# ---- One device ----------------------------------------------------------------------------------
+
+
+def mlp(depth: int, width: int) -> nn.Sequential:
+    layers = [part for _ in range(depth) for part in (nn.Linear(width, width), nn.ReLU())]
+    return nn.Sequential(*layers, nn.Linear(width, 10))
+
+
+def transformer() -> nn.Sequential:
+    settings = {"activation": "gelu", "batch_first": True, "norm_first": True, "dropout": 0.0}
+    blocks = [nn.TransformerEncoderLayer(128, 4, 512, **settings) for _ in range(4)]
+    return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(256 * 128, 10))
+
+
+def adam_steps(make, shape) -> int:
+    """Two steps of training; returns the number of parameters."""
+    X, net = torch.rand(shape), make()
+    net(X[:2])
+    trainer = torch.optim.Adam(net.parameters())
+    for _ in range(2):
+        trainer.zero_grad()
+        F.cross_entropy(net(X), torch.zeros(len(X), dtype=torch.long)).backward()
+        trainer.step()
+    return sum(p.numel() for p in net.parameters())
+
+
+def memory() -> list[Row]:
+    """Bytes predicted from shapes over those counted, on the CPU; what recomputation changes.
+
+    Saved for backpropagation: a dense layer's input, two maps for each convolution, 16 numbers for
+    each token and unit of width in a transformer block.
+    """
+    networks = {
+        "MLP": (lambda: mlp(12, 512), (2048, 512), 2048 * 13 * 512),
+        "transformer": (transformer, (8, 256, 128), 8 * 256 * 4 * 16 * 128),
+        "ResNet-18": (lambda: d2l.resnet18(10), (32, 1, 28, 28), 32 * 868_352),
+    }
+    predicted = {}
+    for name, (make, shape, saved) in networks.items():
+        counted_bytes = d2l.Allocations.of(partial(adam_steps, make, shape))
+        predicted[name] = (16 * counted_bytes.result + 4 * saved) / counted_bytes.peak
+    device = d2l.devices(1)[0]
+    width, rows = (4096, 8192) if device.type == "cuda" else (256, 4096)
+    net, X = mlp(24, width).to(device), torch.rand(rows, width, device=device)
+    y = torch.zeros(rows, dtype=torch.long, device=device)
+
+    def step(segments):
+        net.zero_grad()
+        if segments == 1:
+            F.cross_entropy(net(X), y).backward()
+        else:
+            out = checkpoint_sequential(net, segments, X, use_reentrant=False)
+            F.cross_entropy(out, y).backward()
+
+    ways = {n: partial(step, n) for n in (1, 4)}
+    keep, again = (d2l.Allocations.of(way).peak for way in ways.values())
+    times = d2l.device_times(ways, 7)
+    return memory_rows(predicted, 1 - again / keep, times[4] / times[1] - 1)
+
+
+def ladder() -> list[Row]:
+    """ResNet-18 in training, batch 1024: float32, TF32, bfloat16, channels last, compiled."""
+    device, batch, rates = d2l.try_gpu(), 1024, {}
+    X = torch.rand(batch, 1, 28, 28, device=device)
+    y = torch.zeros(batch, dtype=torch.long, device=device)
+    for rung, name in enumerate(("float32", "TF32", "bfloat16", "channels last", "compiled")):
+        torch.backends.cudnn.allow_tf32 = rung > 0
+        net = d2l.resnet18(10).to(device)
+        net(X[:2])
+        net = net.to(memory_format=torch.channels_last) if rung > 2 else net
+        trainer = torch.optim.SGD(net.parameters(), lr=0.1, fused=True)
+        forward = torch.compile(net) if rung > 3 else net
+
+        def step(bf16=rung > 1, forward=forward, trainer=trainer):
+            with torch.autocast("cuda", torch.bfloat16, enabled=bf16):
+                loss = F.cross_entropy(forward(X), y)
+            loss.backward()
+            trainer.step()
+            trainer.zero_grad()
+
+        step()
+        rates[name] = batch / d2l.measure(step, 7, 10).median
+    return [
+        Row(
+            "ResNet-18, 28×28, batch 1024: images/s from float32 to the best",
+            ", ".join(f"{name} {rate:,.0f}" for name, rate in list(rates.items())[:-1]),
+            f"{rates['compiled']:,.0f}",
+            rates["compiled"] / rates["float32"],
+            at_least=7.5,
+        )
+    ]
+
+
+NEEDS = {
+    hardware: 0,
+    products: 2,
+    copies: 1,
+    lenets: 2,
+    resnets: 2,
+    rings: 2,
+    shards: 2,
+    bottleneck: 0,
+    memory: 0,
+    ladder: 1,
+}
+
+
+def main(names: list[str]) -> None:
+    # Else NCCL's watchdog asks for events while a graph is being captured, which ends the capture
+    os.environ.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
+    known = {row.__name__: row for row in NEEDS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
+    rows = []
+    d2l.banner(d2l.devices(max(1, d2l.num_gpus())))
+    try:
+        for name in names or known:
+            if d2l.num_gpus() < (needed := NEEDS[known[name]]):
+                print(f"{name}: needs {counted(needed, 'GPU')}, and here is {d2l.num_gpus()}")
+                continue
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            rows += known[name]()
+    finally:  # A failure does not lose what was measured before
+        print(table(rows))
+    print(json.dumps({row.what: row.figure for row in rows}), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

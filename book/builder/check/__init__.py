@@ -1,0 +1,1 @@
+"""What must hold of texts and notebooks, without executing anything."""

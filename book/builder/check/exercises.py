@@ -1,0 +1,116 @@
+"""Whether what asks the reader back is all there, in the text and in the outputs."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import math
+import re
+from collections.abc import Iterator
+
+from book.builder.model import PARTS, Block, Section, choices, exercises
+
+from nbformat import NotebookNode
+
+
+def problems(section: Section) -> list[tuple[Block, str]]:
+    """Return what is wrong with the units of a text, each with its block."""
+    found: dict[tuple[int, str], tuple[Block, str]] = {}  # Each once, not once a framework
+    for framework in section.frameworks:
+        for block, what in [
+            *_in_exercises(section, framework),
+            *_in_questions(section, framework),
+            *_in_asides(section, framework),
+        ]:
+            found.setdefault((block.line, what), (block, what))
+    return [*found.values(), *_in_references(section)]
+
+
+def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
+    inside = set()
+    for exercise in exercises(section, framework):
+        parts = exercise.parts
+        inside |= {block.line for blocks in parts.values() for block in blocks}
+        for kind in PARTS:
+            count = len(parts[kind])
+            if not count or (count > 1 and kind in ("stub", "check")):
+                some = "one" if kind in ("stub", "check") else "at least one"
+                yield (
+                    exercise.question,
+                    f"has {count} cells tagged {kind} in {framework}, not {some}",
+                )
+        order = [block.line for kind in ("stub", "check", "solution") for block in parts[kind]]
+        if order != sorted(order):
+            yield exercise.question, "stub, check and solution come in another order"
+        for block in parts["check"]:
+            yield from _in_check(block)
+    for block in section.blocks_of(framework, section.langs[0]):
+        if block.kind in ("stub", "check", "wrong") and block.line not in inside:
+            yield block, f"a {block.kind} outside of an exercise"
+        if (block.kind == "wrong") != bool(block.refused):
+            yield block, "a wrong answer, and nothing else, says `:refused:`: what it is told"
+
+
+def _in_check(block: Block) -> Iterator[tuple[Block, str]]:
+    if "d2l.check(" not in block.source:
+        yield block, "a check asks within `with d2l.check(...):`"
+    with contextlib.suppress(SyntaxError):
+        for node in ast.walk(ast.parse(block.source)):
+            if isinstance(node, ast.Assert) and node.msg is None:
+                yield block, "an assertion of a check says what is wrong if it fails"
+
+
+def _in_questions(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
+    twins = section.twins()
+    for lang in section.langs:
+        question = None
+        for block in section.blocks_of(framework, lang):
+            if question:
+                if block.lang or "d2l.measured(" not in block.source:
+                    yield question, "no cell follows that answers it with `d2l.measured(...)`"
+                question = None
+            if block.kind == "predict":
+                question = block
+                one = twins[block.id].get(section.langs[0], block)
+                counts = [len(choices(each.source)) for each in (one, block)]
+                if counts[0] != counts[1] or counts[0] == 1:
+                    yield block, f"{counts[1]} choices, and its original {counts[0]}: two or more"
+
+
+def _in_asides(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
+    for lang in section.langs:
+        asides = [b for b in section.blocks_of(framework, lang) if b.lang and b.kind == "aside"]
+        for block in asides:
+            title = block.source.partition("\n")[0]
+            if not re.fullmatch(r"[^$*_\[#]+", title):
+                yield block, f"an aside begins with its title, a line of plain text: {title}"
+
+
+def _in_references(section: Section) -> Iterator[tuple[Block, str]]:
+    references = [block for block in section.blocks if block.kind == "reference"]
+    for block, before in zip(references, [None, *references]):
+        if block.lang != section.langs[0]:
+            yield block, f"a reference is written once, in {section.langs[0]}"
+        if not re.fullmatch(r"[a-z]+\d{4}[a-z]?", block.id):
+            yield block, "the key of a reference is the first author's name and the year"
+        if before and before.id >= block.id:
+            yield block, f"stands below {before.id}; references are in the order of their keys"
+
+
+def outputs(cell: NotebookNode) -> list[str]:
+    """Return what is wrong with the outputs of a cell that answers a question or checks one."""
+    about = cell.metadata.get("d2l_local", {})
+    told = [output.get("metadata", {}).get("d2l_local", {}) for output in cell.get("outputs", [])]
+    if about.get("kind") == "check":
+        verdicts = [data["verdict"] for data in told if "verdict" in data]
+        return [] if verdicts == ["not yet"] else [f"the check says {verdicts}, not “not yet”"]
+    if "predict" in about:
+        measured = [data["measured"] for data in told if "measured" in data]
+        count = len(about["predict"]["choices"])
+        if len(measured) != 1:
+            return [f"{len(measured)} measured answers, not one"]
+        if count and measured[0].get("choice") not in range(1, count + 1):
+            return [f"measured {measured[0]}, which is none of the {count} choices"]
+        if not count and not math.isfinite(measured[0].get("number", math.nan)):
+            return [f"measured {measured[0]}, where the question asks for a number"]
+    return []

@@ -1,0 +1,231 @@
+"""What a text is: its blocks, the notebooks that they make, and what asks the reader back.
+
+Prose says what it is with `"kind"`, a code cell with a tag of the same name:
+
+- `predict` (prose): a question before a measurement. It offers choices, an ordered list, or asks
+  for a number. The output of the next cell is folded, and that cell reports what it measured with
+  `d2l.measured(choice=2)` or `d2l.measured(number=1.5, unit="ms")`. GitHub, which folds no output,
+  shows it.
+- `aside` (prose and code): depth that nobody needs in order to follow, folded. The first line of
+  the prose is its title.
+- `exercise` (prose): the question, followed by the cells `stub`, what the reader fills in, and
+  `check`, which asks it within `with d2l.check(...):`; then `hint` (prose) and `solution` (prose
+  and code), which are folded, and `wrong`, answers that no notebook holds, each with what the check
+  must say of it: `:refused: twice as much`. `book.builder.proof` proves all of them.
+- `reference` (prose): an entry of a bibliography, in the section `references`, whose id is its key.
+  It is written once, reads the same in every language, and is cited by a link:
+  `[Hadjis et al., 2016](references.ipynb#hadjis2016)`.
+
+Jupyter folds what `source_hidden` and `outputs_hidden` name, Colab with `cellView: form` and an
+`@title` line; prose is folded by `<details>` everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from book.builder.language import comments, pick, put_strings, translate
+from book.builder.notebook import BuildError
+from d2l_local.base import frameworks
+
+import yaml
+from markdown_it import MarkdownIt
+
+PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
+PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
+CODE = ("aside", *PARTS)
+FOLDED = ("aside", "hint", "solution")
+
+
+@dataclass
+class Block:
+    """A prose block, or a code cell (whose `lang` is None)."""
+
+    source: str
+    line: int  # of the `+++` or the fence, counted from 1
+    lang: str | None = None
+    id: str = ""
+    of: str | None = None
+    tags: list[str] = field(default_factory=list)
+    strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
+    kind: str = ""  # One of `units.PROSE`; of code, its tag among `units.CODE`
+    refused: str = ""  # What the check must say about a wrong answer
+
+
+@dataclass
+class Strings:
+    """Translations of strings, of the cell before them or of all cells of the section."""
+
+    line: int
+    lang: str
+    section: bool
+    strings: dict[str, str]
+
+
+@dataclass
+class Section:
+    """One text, and the notebooks that it makes."""
+
+    path: Path
+    blocks: list[Block]
+    langs: list[str]  # The original comes first
+    frameworks: list[str]
+    names: list[str]
+    chapter: Settings
+    spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
+    draft: bool = False
+    exercises: bool = True  # Whether it closes with a summary and exercises
+    missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def twins(self) -> dict[str, dict[str, Block]]:
+        """Return the prose blocks by id, then by language; references have no twins."""
+        twins: dict[str, dict[str, Block]] = {}
+        for block in self.blocks:
+            if block.lang and block.kind != "reference":
+                twins.setdefault(block.id, {})[block.lang] = block
+        return twins
+
+    def code(self) -> list[Block]:
+        return [block for block in self.blocks if not block.lang]
+
+    def blocks_of(self, framework: str, lang: str) -> list[Block]:
+        """Return the prose of one language and the code of one framework, in order."""
+        others = set(self.chapter.frameworks) - {framework}
+        return [
+            b
+            for b in self.blocks
+            if (b.lang in (None, lang) or b.kind == "reference") and not others & set(b.tags)
+        ]
+
+    def code_of(self, framework: str) -> list[Block]:
+        """Return the code of one framework; a section may have none."""
+        return [b for b in self.blocks_of(framework, self.langs[0]) if not b.lang]
+
+    def words(self) -> set[str]:
+        """Return every word of the code: what the prose may name."""
+        return {w for block in self.code() for w in re.findall(r"\w+", translate(block.source))}
+
+    def comments(self, block: Block, lang: str) -> list[str]:
+        index = self.chapter.index(lang)
+        return [pick(parts, index) for *_, parts in comments(block.source)]
+
+    def code_in(self, block: Block, lang: str) -> str:
+        """Return the code of a block with the comments and strings of a language."""
+        source = put_strings(block.source, block.strings.get(lang, {}))
+        return translate(source, self.chapter.index(lang))
+
+    @cached_property
+    def order(self) -> dict[int, int]:
+        """Return the place of each block by its line; twins have the same."""
+        places: dict[str | int, int] = {}
+        return {b.line: places.setdefault(b.id or b.line, len(places)) for b in self.blocks}
+
+
+class Settings:
+    """What holds for all texts: the languages, frameworks and addresses of the chapter."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        file = root / "chapters/text/glossary.yml"
+        try:
+            self.glossary = yaml.safe_load(read_text(file, root))
+        except yaml.YAMLError as error:
+            what = " ".join(str(error).split())
+            raise BuildError(f"{file.relative_to(root)}: {what}") from None
+        self.languages = self.glossary["languages"]
+        self.frameworks = frameworks.load(root / "d2l_local/base/frameworks.ini")
+        project = read_text(root / "pyproject.toml", root)
+        found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
+        if not found:
+            raise BuildError(f"{root}/pyproject.toml: no Repository under [project.urls]")
+        self.repository = found[1]
+        version = re.search(r'^version\s*=\s*"(.+?)"', project, re.MULTILINE)
+        self.tag = f"@v{version[1]}" if version else ""
+
+    @property
+    def source(self) -> str:
+        """Return what the first cell installs from: the release, not what came after it."""
+        return self.repository + self.tag
+
+    def word(self, lang: str, key: str, usual: str) -> str:
+        """Return what the builder itself writes in a language, by default what is usual."""
+        return self.languages.get(lang, {}).get(key, usual)
+
+    def index(self, lang: str) -> int:
+        """Return the place of a language in the table of languages."""
+        return [*self.languages, lang].index(lang)
+
+    def notebook_path(self, framework: str, lang: str, name: str) -> Path:
+        return self.root / "chapters" / framework / lang / f"{name}.ipynb"
+
+
+@dataclass
+class Exercise:
+    """A question and the code that belongs to it, in one framework."""
+
+    question: Block
+    before: list[Block]  # The code cells of the notebook up to the question
+    parts: dict[str, list[Block]]  # Code by its kind
+
+    @property
+    def id(self) -> str:
+        return self.question.id
+
+    def code(self) -> list[Block]:
+        """Return the code that a proof executes, one kind after the other."""
+        return [block for kind in PARTS for block in self.parts[kind]]
+
+
+def exercises(section: Section, framework: str) -> list[Exercise]:
+    """Return the exercises of a section. Each goes on to the next prose of another kind."""
+    found: list[Exercise] = []
+    code: list[Block] = []
+    inside = False
+    for block in section.blocks_of(framework, section.langs[0]):
+        if block.kind == "exercise":
+            found.append(Exercise(block, list(code), {kind: [] for kind in CODE}))
+        if block.lang:
+            inside = block.kind == "exercise" or (inside and block.kind in ("hint", "solution"))
+        elif inside and block.kind:
+            found[-1].parts[block.kind].append(block)
+        if not block.lang and block.kind != "wrong":
+            code.append(block)
+    return found
+
+
+def choices(source: str) -> list[str]:
+    """Return the items of the ordered list of a question as Markdown; none asks for a number."""
+    items: list[str] = []
+    depth = 0
+    for token in MarkdownIt("commonmark").parse(source):
+        if token.type == "ordered_list_open" and not items:
+            depth = 1
+        elif token.type == "ordered_list_close":
+            depth = 0
+        elif depth and token.type == "list_item_open":
+            items.append("")
+        elif depth and token.type == "inline":
+            items[-1] = f"{items[-1]}\n\n{token.content}".strip()
+    return items
+
+
+def read_text(path: Path, root: Path) -> str:
+    """Return what a file below ``root`` says. Raises BuildError unless it is lines of UTF-8."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            text = file.read().replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise BuildError(f"{path.relative_to(root)}:{line}: no UTF-8; save it as such") from None
+    before, lone, _ = text.partition("\r")
+    if lone:
+        line = before.count("\n") + 1
+        raise BuildError(f"{path.relative_to(root)}:{line}: ends with CR alone; save it with LF")
+    return text

@@ -1,0 +1,172 @@
+"""The notebooks that a text makes, without outputs.
+
+Jupyter folds what `source_hidden` and `outputs_hidden` name, Colab with `cellView: form` and an
+`@title` line; prose is folded by `<details>` everywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+from book.builder.model import FOLDED, Block, Section, choices
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+SETUP = """\
+import os
+import sys
+{speak}
+hosted = "google.colab" in sys.modules or "KAGGLE_KERNEL_RUN_TYPE" in os.environ
+if hosted or "D2L_SOURCE" in os.environ:  # {comment}
+    source = os.environ.get("D2L_SOURCE", "git+{source}")
+    !{{sys.executable}} -m pip install -q --no-deps {{source}}
+    # {failed}
+    from d2l_local import colab
+
+    colab.set_up("{framework}")
+"""
+SPEAK = """
+os.environ["D2L_LANGUAGE"] = "{lang}"
+"""
+
+# Followed by what follows "github.com/" in a notebook's own address.
+HOSTS = {
+    "colab": "https://colab.research.google.com/github/",
+    "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/",
+}
+
+
+def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
+    """Return the notebook of one framework in one language, without outputs."""
+    blocks = [b for b in section.blocks_of(framework, lang) if b.kind != "wrong"]
+    cells = opening(section, blocks[0], framework, lang)
+    last, count, question = blocks[0].id, 0, None
+    for block in blocks[1:]:
+        if block.lang:
+            last, count = block.id, 0
+        else:  # Numbered within its prose, so that a new cell renames few others
+            count += 1
+        name = f"{last}_{count}" if count else last
+        cells.append(cell_of(section, block, lang, name, question))
+        if block.kind == "predict":
+            question = block
+        elif not block.lang:
+            question = None
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return new_notebook(
+        cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+    )
+
+
+def opening(section: Section, block: Block, framework: str, lang: str) -> list[NotebookNode]:
+    """Return the title with its links, the set-up, and what follows the title in its block."""
+    title, _, rest = block.source.partition("\n")
+    word = section.chapter.languages.get(lang, {}).get
+    setup = SETUP.rstrip().format(
+        speak=SPEAK.format(lang=lang) if lang in section.spoken else "",
+        comment=word("setup", "Does nothing outside Colab and Kaggle"),
+        failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
+        framework=framework,
+        source=section.chapter.source,
+    )
+    cells = [new_markdown_cell(f"{title}\n\n{links(section, framework, lang)}", id="title")]
+    if section.code_of(framework):
+        cells.append(new_code_cell(setup, id="setup"))
+    if rest.strip():
+        cells.append(new_markdown_cell(rest.strip(), id=block.id))
+    for cell in cells:
+        describe(section, cell, block)
+    return cells
+
+
+def cell_of(
+    section: Section, block: Block, lang: str, name: str, question: Block | None
+) -> NotebookNode:
+    """Return the cell of a block; code answers the question that is open, if one is."""
+    word = section.chapter.languages.get(lang, {}).get
+    if block.lang:
+        cell = new_markdown_cell(prose(block, word), id=name)
+    else:
+        cell = new_code_cell(section.code_in(block, lang), id=name)
+    describe(section, cell, block)
+    if question and not block.lang:
+        ask(cell, question)
+    tags = [tag for tag in block.tags if tag not in section.chapter.frameworks]
+    if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
+        tags.append("nbval-raises-exception")
+    if block.kind in FOLDED and not block.lang:
+        tags.append("hide-input")
+        fold(cell, word(block.kind, block.kind.capitalize()))
+    if tags:
+        cell.metadata["tags"] = tags
+    return cell
+
+
+def describe(section: Section, cell: NotebookNode, block: Block) -> None:
+    """Write into a cell where it comes from: what joins the frameworks' cells on one page.
+
+    `order` counts the blocks of the text, of which twins are one, so that it is the same in
+    all notebooks of a section.
+    """
+    of = [name for name in section.chapter.frameworks if name in section.frameworks]
+    only = [name for name in of if name in block.tags]
+    cell.metadata["d2l_local"] = {
+        "id": cell.id,
+        "frameworks": only or of,
+        "order": section.order[block.line],
+        **({"kind": block.kind} if block.kind else {}),
+    }
+
+
+def links(section: Section, framework: str, lang: str) -> str:
+    """Return the line that links the other languages and frameworks, Colab and Kaggle."""
+    chapter, file = section.chapter, f"{section.name}.ipynb"
+    found = [
+        f"[{chapter.languages.get(other, {}).get('name', other)}](../{other}/{file})"
+        for other in section.langs
+        if other != lang
+    ]
+    found += [
+        f"[{chapter.frameworks[other].title}](../../{other}/{lang}/{file})"
+        for other in section.frameworks
+        if other != framework
+    ]
+    on_github = chapter.repository.partition("github.com/")[2]
+    if on_github and section.code_of(framework):  # They open notebooks from nowhere else
+        path = f"{on_github}/blob/main/chapters/{framework}/{lang}/{file}"
+        word = chapter.languages.get(lang, {}).get
+        for place, address in HOSTS.items():
+            label = word(place, f"Open in {place.capitalize()}")
+            found.append(f"[{label}]({address}{path})")
+    return " · ".join(found)
+
+
+def prose(block: Block, word: Callable[..., str | None]) -> str:
+    """Return what a notebook shows of a prose block; `word` looks up the language's words."""
+    if block.kind == "reference":
+        return f'<a id="{block.id}"></a>{block.source}'
+    if block.kind not in FOLDED:
+        return block.source
+    title, text = word(block.kind) or block.kind.capitalize(), block.source
+    if block.kind == "aside":
+        first, _, text = block.source.partition("\n")
+        name = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(first.strip(), quote=False))
+        title = f"{title} · {name}"
+    # Without the blank lines, Markdown inside of HTML stays as it is written.
+    return f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>"
+
+
+def fold(cell: NotebookNode, title: str) -> None:
+    """Fold a code cell and its outputs."""
+    cell.metadata.update(cellView="form", jupyter={"source_hidden": True, "outputs_hidden": True})
+    if not cell.source.startswith("%%"):
+        cell.source = f"# @title {title}\n{cell.source}"
+
+
+def ask(cell: NotebookNode, question: Block) -> None:
+    """Fold the outputs of the cell that answers a question, and write the question's data to it."""
+    cell.metadata["d2l_local"]["predict"] = {"id": question.id, "choices": choices(question.source)}
+    cell.metadata.update(collapsed=True, jupyter={"outputs_hidden": True})

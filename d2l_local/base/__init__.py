@@ -1,0 +1,1 @@
+"""What all rooms need to know: arguments, languages, frameworks, functions' texts, processes."""

@@ -1,0 +1,362 @@
+"""Processes that this one starts, watches and ends: the one place that does.
+
+Each is started as the leader of a process group of its own, so that what it starts in turn can be
+ended with it, and none is left when this process goes away, not even if that is killed (`Guarded`).
+Windows has no groups. There a process is ended with what it has started, which psutil finds as long
+as the process itself is there. Only the standard library is needed here, because
+`d2l_local.doors.preflight` runs where more is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import numbers
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from d2l_local.base.definitions import check_function, source
+
+LAST_LINES = 15  # Of what a process that failed had to say
+LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
+FOLDERS = "d2l-job-"  # How the names of temporary folders begin
+
+# What nobody can refuse; and what keeps a process out of our session or console, so that Ctrl-C in
+# our terminal does not end it.
+_APART: dict[str, Any]
+if sys.platform == "win32":
+    KILL, _APART = signal.SIGTERM, {"creationflags": subprocess.CREATE_NO_WINDOW}
+else:
+    KILL, _APART = signal.SIGKILL, {"start_new_session": True}
+
+# Runs `guard`, isolated from the modules that lie where the notebook or PYTHONPATH is.
+_GUARD = f"""
+import sys
+sys.path.append({str(Path(__file__).parents[2])!r})
+from d2l_local.base import processes
+processes.guard()
+"""
+
+
+class Guarded:
+    """Process groups that are gone when the block ends, or when this process dies within it.
+
+        with processes.Guarded() as guarded:
+            process = guarded.start(command, stdout=subprocess.PIPE)
+
+    A forked copy of this process neither ends them nor keeps them alive.
+    """
+
+    def __init__(self) -> None:
+        self._groups: list[int] = []
+        self._started: list[subprocess.Popen] = []
+        self._guard: subprocess.Popen | None = None
+
+    def __enter__(self) -> Guarded:
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-c", _GUARD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            **_APART,
+        )
+        _in_use.add(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def start(self, command: list[str], **options: Any) -> subprocess.Popen:
+        """Start a command in a process group of its own; ``options`` are those of `Popen`."""
+        self._pipe()  # Where nobody would end the command, it is not started
+        process = subprocess.Popen(command, **_APART, **options)
+        self._started.append(process)
+        self.watch(process.pid)
+        return process
+
+    def watch(self, group: int) -> None:
+        """Take charge of a process group that somebody else has started."""
+        self._groups.append(group)
+        self._tell(f"{group}\n")
+
+    def close(self) -> None:
+        """Kill the groups and wait for those that were started here. Called as the block ends."""
+        if self._guard is None:
+            return
+        guard, pipe = self._guard, self._pipe()
+        try:
+            for group in self._groups:
+                kill(group)
+            for process in self._started:
+                process.wait()
+                for stream in (process.stdin, process.stdout, process.stderr):
+                    if stream:
+                        stream.close()
+            guard.kill()  # It is not needed any more
+        finally:  # After an interrupt, too; then it is the guard that kills
+            self._guard = None
+            pipe.close()
+            guard.wait()
+
+    def _pipe(self) -> IO[bytes]:
+        """What the guard reads. Raises RuntimeError outside of the block, where there is none."""
+        if self._guard is None or self._guard.stdin is None:
+            raise RuntimeError(
+                "nobody guards processes outside of the block `with Guarded() as …:`"
+            )
+        return self._guard.stdin
+
+    def _tell(self, line: str) -> None:
+        pipe = self._pipe()
+        with contextlib.suppress(BrokenPipeError):  # Somebody has killed the guard
+            pipe.write(line.encode())
+
+    def _let_go(self) -> None:
+        if self._guard is not None:
+            self._pipe().close()
+            self._guard = None
+        self._groups, self._started = [], []
+
+
+_in_use: weakref.WeakSet[Guarded] = weakref.WeakSet()
+
+
+def _let_go_of_all() -> None:
+    for guarded in list(_in_use):
+        guarded._let_go()
+
+
+if hasattr(os, "register_at_fork"):  # Not on Windows, where this can only be imported
+    os.register_at_fork(after_in_child=_let_go_of_all)
+
+
+def guard() -> None:
+    """Kill the process groups that the standard input names, a line each, once it is closed.
+
+    That is what a guard is for: a notebook's kernel that is restarted is killed, and a child that
+    hangs would stay. While the kernel is there it ends its groups itself, and then the guard.
+    """
+    for line in sys.stdin.readlines():
+        kill(int(line))
+
+
+def kill(group: int) -> None:
+    """Kill a process group and what its leader started in sessions of their own."""
+    elsewhere = _descendants(group)
+    with contextlib.suppress(OSError):  # There is none any more, or it is not ours
+        if sys.platform == "win32":
+            os.kill(group, KILL)
+        else:  # The group outlives its leader while a child of the leader runs
+            os.killpg(group, KILL)
+    for pid in elsewhere:
+        with contextlib.suppress(OSError):
+            os.kill(pid, KILL)
+
+
+def _descendants(pid: int) -> list[int]:
+    try:
+        import psutil
+    except ImportError:  # The package is not installed whole; its groups are ended nevertheless
+        return []
+    with contextlib.suppress(psutil.Error):
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    return []
+
+
+# --- Commands -------------------------------------------------------------------------------------
+
+
+def completed(
+    command: list[str], seconds: float, name: str, **environment: object
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; its output is text, in which ``�`` stands for what is no UTF-8.
+
+    A Python writes UTF-8, whatever this machine's own encoding.
+    ``environment`` is added to the environment variables (None removes one). Raises TimeoutError,
+    in which ``name`` says what was ended, after ``seconds``, and ValueError if ``seconds`` is not
+    a positive number. Nothing that the command has started is left behind.
+    """
+    check_seconds(seconds)
+    with Guarded() as guarded:
+        process = guarded.start(
+            command,
+            env=variables({"PYTHONIOENCODING": "utf-8", **environment}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        )
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def run(command: list[str], seconds: float, name: str, **environment: object) -> str:
+    """Run a command and return its standard output.
+
+    As `completed`, and raises RuntimeError with the last lines of its errors if it fails.
+    """
+    done = completed(command, seconds, name, **environment)
+    if done.returncode:
+        raise RuntimeError(f"{name} {how_it_ended(done.returncode)}:\n{last_lines(done.stderr)}")
+    return done.stdout
+
+
+def variables(changes: Mapping[str, object]) -> dict[str, str]:
+    """The environment variables of this process with changes; None removes one."""
+    changed = {**os.environ, **{name: str(value) for name, value in changes.items()}}
+    return {name: value for name, value in changed.items() if changes.get(name, "") is not None}
+
+
+def check_seconds(seconds: float) -> None:
+    """Raise ValueError unless ``seconds`` is a number that can be waited for."""
+    number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
+    if not (number and 0 < seconds <= LONGEST):
+        raise ValueError(
+            f"seconds must be a positive number of at most {LONGEST:,}, not {seconds!r}"
+        )
+
+
+def how_it_ended(code: int) -> str:
+    """An exit code, or minus a signal's number, in words: ``was killed by SIGKILL``."""
+    if code >= 0:
+        # Windows has no signals, but codes like 0xc0000005, by which they are known
+        shown = code if code < 2**16 else hex(code)
+        return f"{'failed' if code else 'ended'} with exit code {shown}"
+    try:
+        return f"was killed by {signal.Signals(-code).name}"
+    except ValueError:  # Most real-time signals have no name
+        return f"was killed by signal {-code}"
+
+
+def last_lines(text: str) -> str:
+    """The end of what a process has said."""
+    return "\n".join(text.strip().splitlines()[-LAST_LINES:])
+
+
+# --- Functions ------------------------------------------------------------------------------------
+
+
+def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object) -> Any:
+    """Call ``fn()`` in a new Python process and return what it returned, by way of JSON.
+
+    For settings that a framework reads only once. ``environment`` is added to the environment
+    variables (None removes one). ``fn`` is a plain function without arguments; it travels as source
+    text, so it must import all that it uses. What it prints appears here. Raises TimeoutError after
+    ``seconds``, RuntimeError with the process's last lines if it fails or ends before ``fn``
+    returns, TypeError unless ``fn`` is a function, ValueError unless ``seconds`` is a positive
+    number. No process is left behind, not even if this one is killed.
+    """
+    check_seconds(seconds)
+    check_function(fn)
+    text = source(fn)
+    with temporary_folder() as folder:
+        result = Path(folder, "result.json")
+        # Its folder comes first on sys.path: named after fn, it could take the place of a module.
+        script = Path(folder, "d2l_in_new_process.py")
+        # What is ours comes last, so that fn may have any name.
+        last = f"_keep_result(_fn, {str(result)!r})"
+        lines = (text, f"_fn = {fn.__name__}", source(_keep_result), last)
+        script.write_text("\n\n".join(lines), encoding="utf-8")
+        output = run([sys.executable, str(script)], seconds, fn.__name__, **environment)
+        print(output, end="")
+        if not result.exists():
+            raise RuntimeError(f"{fn.__name__} ended its process before it returned; let it return")
+        return json.loads(result.read_text(encoding="utf-8"))
+
+
+def _keep_result(fn, path):
+    # Runs in the new process, as text.
+    import json
+    import pathlib
+
+    try:
+        result = fn()
+    except SystemExit as error:
+        raise RuntimeError(f"{fn.__name__} called sys.exit({error.code}); let it return") from error
+    pathlib.Path(path).write_text(json.dumps(result), encoding="utf-8")
+
+
+# --- Temporary folders ----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
+    """A folder for the block, in ``where`` or among temporary files.
+
+    Those that killed processes have left there are removed first, but on Windows, where they cannot
+    say whether they are in use. Raises OSError, with what to do, where no folder can be made.
+    """
+    _sweep(os.fspath(where or tempfile.gettempdir()))
+    folder = _new_folder(where)
+    with _held(folder.name):
+        if os.path.exists(folder.name):
+            with folder as path:
+                yield path
+            return
+    folder.cleanup()  # Somebody has swept it before it was held: once more
+    with temporary_folder(where) as path:
+        yield path
+
+
+def _new_folder(where: str | os.PathLike | None) -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
+    except OSError as error:
+        cure = "make room" if where else "make room, or name another folder in TMPDIR"
+        here = os.fspath(where or tempfile.gettempdir())
+        raise OSError(error.errno, f"{error.strerror}; {cure}", here) from None
+
+
+@contextlib.contextmanager
+def _held(folder: str) -> Iterator[None]:
+    """Say of a folder that it is in use, until the block ends or we are gone.
+
+    By a lock, which the system takes from a process that ends in any way. A process that was forked
+    from this one keeps it, too.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # A disk without locks, on which nobody sweeps, either
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(where: str) -> None:
+    """Remove our folders that no process holds."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    for old in Path(where).glob(f"{FOLDERS}*"):
+        with contextlib.suppress(OSError):  # It is not ours, in use or gone
+            descriptor = os.open(old, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(descriptor).st_uid == os.getuid():
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(old, ignore_errors=True)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Doors for readers: into JupyterLab, in trouble, without the notebooks."""

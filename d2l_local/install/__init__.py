@@ -1,0 +1,1 @@
+"""What is installed, what to type to install it, and set-up itself."""

@@ -1,0 +1,1 @@
+"""What a cell says to its reader."""

@@ -1,0 +1,38 @@
+"""The one law of the chapter: in turns, times add; at once, the longest counts."""
+
+from __future__ import annotations
+
+from d2l_local.base.language import columns, padded, say, translated
+
+WIDTH = 12
+SHORT = 1.0  # Seconds: what takes less altogether is printed in milliseconds
+
+
+def law(section: str, measured: float, /, **parts: float) -> float:
+    """Print a row of *the law so far*, and return the share of the time that is hidden.
+
+    ``parts`` are the seconds of each part alone, by name (``**{"N t_q": …}`` for names that are no
+    identifiers), ``measured`` those of all of them together. The share is (sum - measured) /
+    (sum - longest): 0 where the parts take turns, 1 where all but the longest are hidden behind
+    it. It is negative where for a while no part was at work. Prints milliseconds if the parts take
+    less than a second in all. Raises ValueError unless two parts or more take time.
+    """
+    longest, total = max(parts.values(), default=0.0), sum(parts.values())
+    if not total > longest > 0:
+        raise ValueError(f"the law needs two parts or more that take time, not {parts}")
+    hidden = (total - measured) / (total - longest)
+    heads = [translated(head) for head in ("longest", "measured", "sum", "hidden")]
+    title, unit, digits = "The law so far (sec)", 1.0, 4
+    if total < SHORT:
+        title, unit, digits = "The law so far (ms)", 1e3, 2
+    percent = f"{round(hidden, 2) + 0.0:.0%}"  # Never -0%
+    row = [*(f"{unit * t:.{digits}f}" for t in (longest, measured, total)), percent]
+    print(padded(translated(title), 24) + "".join(map(_to_the_right, heads)))
+    print(padded(section, 24) + "".join(map(_to_the_right, row)))
+    named = "  ".join(f"{name} {unit * seconds:.{digits}f}" for name, seconds in parts.items())
+    say("  parts: {parts}", parts=named)
+    return hidden
+
+
+def _to_the_right(text: str) -> str:
+    return " " * (WIDTH - columns(text)) + text

@@ -1,0 +1,1 @@
+"""Hardware that the reader lacks, and schedules: links, hosts, pipelines."""
