@@ -180,6 +180,7 @@ def test_a_language_without_a_font_keeps_its_words(monkeypatch, bare, recwarn):
     monkeypatch.setattr(
         language, "table", lambda lang: {"fonts": ["None"], "lines": {"copy": "写"}}
     )
+    matplotlib.rcdefaults()  # An earlier test may have prepared for Chinese
     assert fonts.label("copy") == "写" and fonts.label("dot") == "dot"
     plt.figure().text(0, 0, fonts.label("copy")).figure.canvas.draw()
     assert len(boxes(recwarn)) == 1  # Matplotlib says it
