@@ -24,7 +24,7 @@ FIRST_JOB = (
 OVER_CABLE = (
     TURNS_AND_ONCE + "turns, once = [timeline.lanes for timeline in timelines]\n"
     "over_cable, k, bs, W = None, 2, [16], 3e8\n"
-    "d2l.torchrun = lambda *_, **__: [({{}}, 0, turns, once)]\n"
+    "d2l.torchrun = lambda *_, **__: [({{}}, turns, once)]\n"
 )
 RUNS = "shard = train_batch = mlp = train = None\nk, d2l.torchrun = 2, lambda *_, **__: [{runs}]"
 # What training ResNet-18 comes to on one device and on two.
@@ -193,13 +193,13 @@ NEGATIONS = (
     Negation(
         "pytorch",
         "scaling-guess-pytorch_1",
-        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 4.0, 0, {})]",
+        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 4.0, {})]",
         "two processes take four times as long as one",
     ),
     Negation(
         "pytorch",
         "scaling-guess-pytorch_1",
-        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 0.2, 0, {})]",
+        "speeds, k, b, d2l.torchrun = None, 2, 16, lambda *_, **__: 2 * [(1.0, 0.2, {})]",
         "nobody waits for the processes",
     ),
     Negation(

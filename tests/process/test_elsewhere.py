@@ -110,7 +110,7 @@ def test_what_a_notebook_calls(elsewhere, tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["lanes"] == ["cpu/0"] and found["times"]["product"] > 0
-    assert found["try_gpu"] == "cpu" and found["crowding"] == 0 and not found["hosts"]
+    assert found["try_gpu"] == "cpu" and 0 <= found["crowding"] <= 1 and not found["hosts"]
     assert found["memory"]["total_gib"] >= found["memory"]["available_gib"] > 0
     assert found["facts"]["cores"] >= 1 and found["said"] == "乘"
     assert found["totals"] == [3.0, 3.0]
@@ -155,13 +155,13 @@ def test_what_takes_too_long_is_ended_with_its_children(elsewhere, tmp_path):
 
 
 def test_mxnet_names_the_container(elsewhere):
-    code = "from d2l_local.machine import installed; print(installed.set_up('mxnet'))"
+    code = "from d2l_local.install import installed; print(installed.set_up('mxnet'))"
     done = python(elsewhere, "-c", code)
     assert done.stdout.startswith("docker build -t d2l-local "), done.stderr
 
 
 def test_set_up_is_what_the_readme_says(elsewhere):
-    code = "from d2l_local.machine import installed; print(installed.set_up('pytorch'))"
+    code = "from d2l_local.install import installed; print(installed.set_up('pytorch'))"
     done = python(elsewhere, "-c", code)
     # After what removes an environment that is there already; and PyTorch's is the usual one here.
     command = done.stdout.strip().rpartition("&& ")[2].replace(" --framework pytorch", "")
