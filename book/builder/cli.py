@@ -101,7 +101,8 @@ def command_stamp(chapter: Chapter, args: argparse.Namespace) -> int:
 def command_format(chapter: Chapter, args: argparse.Namespace) -> int:
     for section in chapter.sections(args.section):
         text = section.path.read_text("utf-8")
-        formatted = format_code(text, [block.source for block in section.code()], chapter.root)
+        code = [each for block in section.code() for each in (block, *block.denials)]
+        formatted = format_code(text, [block.source for block in code], chapter.root)
         if formatted != text:
             write(section.path, formatted)
             print(f"{section.path.name} formatted")

@@ -6,6 +6,11 @@ Prose says what it is with `"kind"`, a code cell with a tag of the same name:
   for a number. The output of the next cell is folded, and that cell reports what it measured with
   `d2l.measured(choice=2)` or `d2l.measured(number=1.5, unit="ms")`. GitHub, which folds no output,
   shows it.
+- `score` (code): what judges or draws what the cell before it has measured: assertions,
+  `d2l.measured`, plots. Its code is folded, so that the cell before it teaches one thing.
+- `false` (code): a measurement that denies what the cell before it asserts. No notebook holds it:
+  `make test` plants it in place of all cells above but their imports, and the assertion must fail,
+  with `:refused:`, if it has a message. Its first comment says what is denied.
 - `aside` (prose and code): depth that nobody needs in order to follow, folded. The first line of
   the prose is its title.
 - `exercise` (prose): the question, followed by the cells `stub`, what the reader fills in, and
@@ -36,7 +41,7 @@ from markdown_it import MarkdownIt
 
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
-CODE = ("aside", *PARTS)
+CODE = ("aside", "score", "false", *PARTS)
 FOLDED = ("aside", "hint", "solution")
 
 
@@ -51,8 +56,9 @@ class Block:
     of: str | None = None
     tags: list[str] = field(default_factory=list)
     strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
-    kind: str = ""  # One of `units.PROSE`; of code, its tag among `units.CODE`
-    refused: str = ""  # What the check must say about a wrong answer
+    kind: str = ""  # One of `PROSE`; of code, its tag among `CODE`
+    refused: str = ""  # What is said to a wrong answer, or to a false measurement
+    denials: list[Block] = field(default_factory=list)  # The false measurements of code
 
 
 @dataclass

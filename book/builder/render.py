@@ -44,16 +44,19 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
     blocks = [b for b in section.blocks_of(framework, lang) if b.kind != "wrong"]
     cells = opening(section, blocks[0], framework, lang)
     last, count, question = blocks[0].id, 0, None
-    for block in blocks[1:]:
+    for number, block in enumerate(blocks[1:], 1):
         if block.lang:
             last, count = block.id, 0
         else:  # Numbered within its prose, so that a new cell renames few others
             count += 1
         name = f"{last}_{count}" if count else last
-        cells.append(cell_of(section, block, lang, name, question))
+        cells.append(cell_of(section, block, lang, name))
         if block.kind == "predict":
             question = block
-        elif not block.lang:
+            if takes_a_guess(blocks[number + 1 :]):
+                cells.append(guess_cell(section, block, lang))
+        elif question and answers(block):
+            ask(cells[-1], question)
             question = None
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(
@@ -82,24 +85,23 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[N
     return cells
 
 
-def cell_of(
-    section: Section, block: Block, lang: str, name: str, question: Block | None
-) -> NotebookNode:
-    """Return the cell of a block; code answers the question that is open, if one is."""
+def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNode:
+    """Return the cell of a block."""
     word = section.chapter.languages.get(lang, {}).get
     if block.lang:
         cell = new_markdown_cell(prose(block, word), id=name)
     else:
         cell = new_code_cell(section.code_in(block, lang), id=name)
     describe(section, cell, block)
-    if question and not block.lang:
-        ask(cell, question)
     tags = [tag for tag in block.tags if tag not in section.chapter.frameworks]
     if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
         tags.append("nbval-raises-exception")
     if block.kind in FOLDED and not block.lang:
         tags.append("hide-input")
         fold(cell, word(block.kind, block.kind.capitalize()))
+    if block.kind == "score":
+        tags.append("hide-input")
+        fold_code(cell, word(block.kind, block.kind.capitalize()))
     if tags:
         cell.metadata["tags"] = tags
     return cell
@@ -161,12 +163,39 @@ def prose(block: Block, word: Callable[..., str | None]) -> str:
 
 def fold(cell: NotebookNode, title: str) -> None:
     """Fold a code cell and its outputs."""
-    cell.metadata.update(cellView="form", jupyter={"source_hidden": True, "outputs_hidden": True})
+    fold_code(cell, title)
+    cell.metadata["jupyter"]["outputs_hidden"] = True
+
+
+def fold_code(cell: NotebookNode, title: str) -> None:
+    """Fold what a code cell says; its outputs show."""
+    cell.metadata["cellView"] = "form"
+    cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
     if not cell.source.startswith("%%"):
         cell.source = f"# @title {title}\n{cell.source}"
+
+
+def answers(block: Block) -> bool:
+    """Whether a cell tells what was measured where the reader was asked."""
+    return not block.lang and "d2l.measured(" in block.source
+
+
+def takes_a_guess(following: list[Block]) -> bool:
+    """Whether the cell that answers a question compares it with what the reader typed."""
+    return "guess=guess" in next((block.source for block in following if answers(block)), "")
+
+
+def guess_cell(section: Section, question: Block, lang: str) -> NotebookNode:
+    """Return the cell into which the reader types an answer; left as it is, it says nothing."""
+    comment = section.chapter.word(lang, "guess", "Your guess, a number")
+    cell = new_code_cell(f"guess = ...  # {comment}", id=f"{question.id}_0")
+    describe(section, cell, question)
+    cell.metadata["d2l_local"]["kind"] = "guess"
+    return cell
 
 
 def ask(cell: NotebookNode, question: Block) -> None:
     """Fold the outputs of the cell that answers a question, and write the question's data to it."""
     cell.metadata["d2l_local"]["predict"] = {"id": question.id, "choices": choices(question.source)}
-    cell.metadata.update(collapsed=True, jupyter={"outputs_hidden": True})
+    cell.metadata["collapsed"] = True
+    cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True

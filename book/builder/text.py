@@ -101,6 +101,7 @@ class Chapter(Settings):
             raise BuildError(f"{where}: unknown key {listed} in the front matter; there is {known}")
         lines = parsed.metadata.source_map
         parts = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
+        parts = give_denials(parts, where)
         blocks = [part for part in parts if isinstance(part, Block)]
         refuse_taken_ids(blocks, where)
         langs = list(dict.fromkeys(block.lang for block in blocks if block.lang))
@@ -181,6 +182,25 @@ def read_strings_block(cell: NotebookNode, line: int, where: Path) -> Strings:
         return Strings(line, str(lang), of == "section", read_strings(cell.source))
     except ValueError as error:
         raise BuildError(f"{where}:{line}: strings: {error}") from None
+
+
+def give_denials(parts: list[Block | Strings], where: Path) -> list[Block | Strings]:
+    """Give each cell the false measurements below it, and return what is left."""
+    left: list[Block | Strings] = []
+    cell = None
+    for part in parts:
+        if isinstance(part, Strings) or part.kind != "false":
+            left.append(part)
+            if isinstance(part, Block):
+                cell = None if part.lang else part
+        elif cell is None or not part.source.startswith("# "):
+            raise BuildError(
+                f"{where}:{part.line}: a false measurement stands right after the cell that it "
+                "denies, and begins with a comment, which says what it denies"
+            )
+        else:
+            cell.denials.append(part)
+    return left
 
 
 def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) -> set[str]:

@@ -7,11 +7,21 @@ web book reads: ``{"d2l_local": {"verdict": "right"}}`` or ``{"d2l_local": {"mea
 from __future__ import annotations
 
 import contextlib
+import decimal
+import importlib
 import math
+import numbers
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from d2l_local.base.language import translated
+from d2l_local.base import frameworks
+from d2l_local.base.language import language, translated
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 # What an answer is too large by, and the likely reason.
 MISTAKES = {
@@ -29,15 +39,42 @@ MISTAKES = {
 }
 
 
-@contextlib.contextmanager
-def check(*answers: object) -> Iterator[None]:
+def check(*answers: object) -> contextlib.AbstractContextManager[None]:
     """Tell the reader of an exercise whether the answer is right.
 
-    ``with d2l.check(answer):`` holds assertions, whose messages name the mistake. It says "not yet"
-    while an answer is still ``...`` or the code raises NotImplementedError, "right" if nothing
-    fails, and else what is wrong: the message, or the error that the reader's code raises. It
-    raises nothing itself, so that the notebook goes on.
+    ``d2l.check("ex-rows", answer)`` asks the answer key, which no notebook shows. ``with
+    d2l.check(answer):`` holds the assertions itself. Their messages name the mistake. It says "not
+    yet" while an answer is still ``...`` or the code raises NotImplementedError, "right" if nothing
+    fails, and else what is wrong: the message, or the error that the reader's code raises. That
+    raises nothing itself, so that the notebook goes on. Raises ValueError for an exercise that
+    there is not.
     """
+    if not (answers and isinstance(answers[0], str) and answers[0].startswith("ex-")):
+        return _judged(*answers)
+    key, name = _answer_key(), re.sub(r"\W", "_", answers[0])
+    if name not in key:
+        known = ", ".join(sorted(key)).replace("_", "-") or "none"
+        raise ValueError(f"there is no exercise {answers[0]}; there is {known}")
+    with _judged(*answers[1:]):
+        key[name](*answers[1:])
+    return contextlib.nullcontext()
+
+
+def _answer_key() -> dict[str, Callable[..., None]]:
+    """What judges the answers to each exercise of the backends that are loaded, by its name."""
+    names: dict[str, Callable[..., None]] = {}
+    for row in frameworks.load().values():
+        package = f"d2l_local.{row.module}"
+        folder = Path(__file__).parents[1] / row.module / "answer_key"
+        for lang in dict.fromkeys(("en", language())) if package in sys.modules else ():
+            for file in sorted(folder.glob(f"*_{lang}.py")):
+                names.update(vars(importlib.import_module(f"{package}.answer_key.{file.stem}")))
+    return {name: judge for name, judge in names.items() if name.startswith("ex_")}
+
+
+@contextlib.contextmanager
+def _judged(*answers: object) -> Iterator[None]:
+    """Say what comes of the assertions in a ``with`` block."""
     verdict, line, why = "right", "Right.", ""
     try:
         yield
@@ -55,39 +92,91 @@ def check(*answers: object) -> Iterator[None]:
     _show(translated(line, why=why), verdict=verdict)
 
 
-def expect(answer: float, right: float, within: float = 0.01) -> None:
+def expect(
+    answer: object,
+    right: float,
+    within: float = 0.01,
+    foreseen: Mapping[float, str] | None = None,
+) -> None:
     """Assert that a number is right up to a share of it, and name the likely mistake if not.
+
+    The answer is whatever Python takes for a number, or an array of one element. ``foreseen`` maps
+    wrong answers to what is said of them.
 
     >>> expect(800, 100)
     Traceback (most recent call last):
     AssertionError: 800: that is 8 times as much: bits in place of bytes?
     """
-    if math.isclose(answer, right, rel_tol=within):
+    value = _number(answer)
+    if math.isclose(value, right, rel_tol=within):
         return
-    for factor, reason in MISTAKES.items():
-        if math.isclose(answer, factor * right, rel_tol=within):
-            raise AssertionError(f"{answer:,.6g}: {translated(reason)}")
-    reason = "that is too much" if answer > right else "that is too little"
-    raise AssertionError(f"{answer:,.6g}: {translated(reason)}")
+    reasons = {**(foreseen or {})}
+    reasons.update({factor * right: translated(why) for factor, why in MISTAKES.items()})
+    reason = translated("that is too much" if value > right else "that is too little")
+    for wrong, why in reversed(reasons.items()):
+        if math.isclose(value, wrong, rel_tol=within):
+            reason = why
+    raise AssertionError(f"{value:,.6g}: {reason}")
+
+
+def _number(answer: object) -> float:
+    """A reader's answer as a float. Raises AssertionError, which says what else it is."""
+    if isinstance(answer, str):
+        raise AssertionError(
+            translated("{answer!r} is text: a number stands without quotes", answer=answer)
+        )
+    if not isinstance(answer, (numbers.Real, decimal.Decimal)):
+        with contextlib.suppress(AttributeError, TypeError, ValueError):
+            answer = answer.item()  # type: ignore[attr-defined]  # Arrays of one element
+    if isinstance(answer, bool) or not isinstance(answer, (numbers.Real, decimal.Decimal)):
+        raise AssertionError(translated("a number is asked for, not {answer!r}", answer=answer))
+    if not math.isfinite(answer):
+        raise AssertionError(translated("{answer} can't be compared with a number", answer=answer))
+    return float(answer)
 
 
 def measured(
-    *, choice: int | None = None, number: float | None = None, unit: str = "", within: float = 0.25
+    *,
+    choice: int | None = None,
+    number: float | None = None,
+    unit: str = "",
+    within: float = 0.25,
+    guess: object = None,
 ) -> None:
     """Say what came out where a reader was asked to predict it.
 
     ``choice`` is the number of the item in the question's list, from 1 on; for a question without
     a list, ``number`` is the measurement in its ``unit``, and a guess is good ``within`` a share of
-    it.
+    it. With the reader's ``guess`` (``...`` while there is none), a line that tells nothing comes
+    first: it is what JupyterLab shows of an output that is folded.
     """
     if (choice is None) == (number is None):
         raise TypeError(f"measured() takes a choice or a number, not {choice=} and {number=}")
+    if guess is not None:
+        _show(_of_guess(guess), guess=True)
     if number is None:
-        _show(translated("Measured: answer {choice}", choice=choice), measured={"choice": choice})
-        return
-    text = f"{number:,.4g} {unit}".rstrip()
-    data = {"number": float(number), "unit": unit, "within": within}
-    _show(translated("Measured: {number}", number=text), measured=data)
+        line = translated("Measured: answer {choice}", choice=choice)
+        data: dict[str, Any] = {"choice": choice}
+        right = guess == choice
+    else:
+        line = translated("Measured: {number}", number=f"{number:,.4g} {unit}".rstrip())
+        data = {"number": float(number), "unit": unit, "within": within}
+        right = _is_number(guess) and abs(guess - number) <= within * abs(number)
+    if _is_number(guess):
+        line += translated(", as you predicted" if right else ", other than you predicted")
+    _show(line, measured=data)
+
+
+def _of_guess(guess: object) -> str:
+    if _is_number(guess):
+        return translated("You predict: {guess}. Unfold to compare.", guess=guess)
+    if guess is ...:
+        return translated("No guess yet. Unfold to see what was measured.")
+    return translated("Your guess, {guess!r}, is no number. Unfold to compare.", guess=guess)
+
+
+def _is_number(guess: object) -> TypeGuard[float]:
+    return isinstance(guess, numbers.Real) and not isinstance(guess, bool)
 
 
 def _is_open(answer: object) -> bool:

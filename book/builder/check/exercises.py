@@ -8,9 +8,12 @@ import math
 import re
 from collections.abc import Iterator
 
+from book.builder import render
 from book.builder.model import PARTS, Block, Section, choices, exercises
 
 from nbformat import NotebookNode
+
+NO_ANSWER = "no cell follows that answers it with `d2l.measured(...)`"
 
 
 def problems(section: Section) -> list[tuple[Block, str]]:
@@ -48,7 +51,7 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
         if block.kind in ("stub", "check", "wrong") and block.line not in inside:
             yield block, f"a {block.kind} outside of an exercise"
         if (block.kind == "wrong") != bool(block.refused):
-            yield block, "a wrong answer, and nothing else, says `:refused:`: what it is told"
+            yield block, "a wrong answer, and nothing else here, says `:refused:`: what it is told"
 
 
 def _in_check(block: Block) -> Iterator[tuple[Block, str]]:
@@ -65,9 +68,9 @@ def _in_questions(section: Section, framework: str) -> Iterator[tuple[Block, str
     for lang in section.langs:
         question = None
         for block in section.blocks_of(framework, lang):
-            if question:
-                if block.lang or "d2l.measured(" not in block.source:
-                    yield question, "no cell follows that answers it with `d2l.measured(...)`"
+            if question and (block.lang or render.answers(block)):
+                if block.lang:
+                    yield question, NO_ANSWER
                 question = None
             if block.kind == "predict":
                 question = block
@@ -75,6 +78,8 @@ def _in_questions(section: Section, framework: str) -> Iterator[tuple[Block, str
                 counts = [len(choices(each.source)) for each in (one, block)]
                 if counts[0] != counts[1] or counts[0] == 1:
                     yield block, f"{counts[1]} choices, and its original {counts[0]}: two or more"
+        if question:
+            yield question, NO_ANSWER
 
 
 def _in_asides(section: Section, framework: str) -> Iterator[tuple[Block, str]]:

@@ -1,7 +1,8 @@
 """How long a section is: what a reader has to get through before the exercises.
 
-Counted are prose without code and math, and code cells without the set-up; asides, which are
-folded, count apart. Of a translation nothing is limited: it says what the original says.
+Counted are prose without code and math, and code cells without the set-up and what keeps score.
+Asides, which are folded, count apart. Of a translation nothing is limited: it says what the
+original says.
 
 A count tells nothing of how well a section reads. `check` warns where one is worth a second look,
 and refuses only what no reader gets through at one sitting.
@@ -58,7 +59,7 @@ def measure(section: Section, framework: str, lang: str) -> Size:
             size.aside_words += words(before) if block.lang else 0
         elif block.lang:
             size.words += words(before)
-        else:
+        elif block.kind != "score":
             size.cells.append(lines(block.source))
         if after:
             break
