@@ -51,7 +51,7 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
         if block.kind in ("stub", "check", "wrong") and block.line not in inside:
             yield block, f"a {block.kind} outside of an exercise"
         if (block.kind == "wrong") != bool(block.refused):
-            yield block, "a wrong answer, and nothing else here, says `:refused:`: what it is told"
+            yield block, "a wrong answer, and nothing else, says `:refused:`: what it is told"
 
 
 def _in_check(block: Block) -> Iterator[tuple[Block, str]]:
