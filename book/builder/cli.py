@@ -78,13 +78,14 @@ def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
     if args.release:
         problems, unready = problems + unready, []
     sections = chapter.sections(args.section)
+    untried = [problem for section in sections for problem in check.not_denied(section)]
     lengths = [
         f"{framework}/{section.name}: {warning}"
         for section in sections
         for framework in section.frameworks
         for warning in length.warnings(section, framework)
     ]
-    for warning in unready + lengths:
+    for warning in unready + untried + lengths:
         print(f"warning: {warning}")
     print_table(length.table(sections))
     print("\n".join(problems) or "text, languages and notebooks agree")

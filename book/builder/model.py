@@ -8,7 +8,7 @@ Prose says what it is with `"kind"`, a code cell with a tag of the same name:
   shows it.
 - `score` (code): what judges or draws what the cell before it has measured: assertions,
   `d2l.measured`, plots. Its code is folded, so that the cell before it teaches one thing.
-- `false` (code): a measurement that denies what the cell before it asserts. No notebook holds it:
+- `denial` (code): a measurement that denies what the cell before it asserts. No notebook holds it:
   `make test` plants it in place of all cells above but their imports, and the assertion must fail,
   with `:refused:`, if it has a message. Its first comment says what is denied.
 - `aside` (prose and code): depth that nobody needs in order to follow, folded. The first line of
@@ -41,7 +41,7 @@ from markdown_it import MarkdownIt
 
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
-CODE = ("aside", "score", "false", *PARTS)
+CODE = ("aside", "score", "denial", *PARTS)
 FOLDED = ("aside", "hint", "solution")
 
 
@@ -109,6 +109,11 @@ class Section:
             for b in self.blocks
             if (b.lang in (None, lang) or b.kind == "reference") and not others & set(b.tags)
         ]
+
+    def denials_of(self, block: Block, framework: str) -> list[Block]:
+        """Return the false measurements of a cell in one framework."""
+        others = set(self.chapter.frameworks) - {framework}
+        return [denial for denial in block.denials if not others & set(denial.tags)]
 
     def code_of(self, framework: str) -> list[Block]:
         """Return the code of one framework; a section may have none."""

@@ -189,7 +189,7 @@ def give_denials(parts: list[Block | Strings], where: Path) -> list[Block | Stri
     left: list[Block | Strings] = []
     cell = None
     for part in parts:
-        if isinstance(part, Strings) or part.kind != "false":
+        if isinstance(part, Strings) or part.kind != "denial":
             left.append(part)
             if isinstance(part, Block):
                 cell = None if part.lang else part

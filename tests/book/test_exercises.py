@@ -382,6 +382,6 @@ def guide() -> str:
 def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
     section = write(tmp_path, guide())
     kinds = {block.kind for block in section.blocks_of("mxnet", "en") if block.kind}
-    assert kinds == {*model.PROSE, *model.CODE} - {"reference", "score", "false"}
+    assert kinds == {*model.PROSE, *model.CODE} - {"reference", "score", "denial"}
     assert list(proof.prove(section, "mxnet", None)) == ["bytes"]
     assert exercises.problems(section) == []

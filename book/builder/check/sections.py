@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from book.builder import proof, provenance, render, stamps
 from book.builder.check import exercises, length, untranslated
 from book.builder.dependencies import names_of
-from book.builder.model import Block, Section
+from book.builder.model import PARTS, Block, Section
 from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
 from book.builder.provenance import as_made, code_of, hashes, run_of
@@ -127,6 +127,23 @@ def in_code(section: Section) -> Iterator[tuple[Block, str]]:
             said = [*section.comments(block, lang), *strings]
             for what in wrong_forms(said, lang, section.chapter.glossary):
                 yield block, what
+
+
+def not_denied(section: Section) -> list[str]:
+    """Cells whose assertion no denial tries, those of a framework in one line."""
+    problems = []
+    for framework in section.frameworks:
+        lines = [
+            str(block.line)
+            for block in section.code_of(framework)
+            if block.kind not in PARTS
+            and re.search(r"^\s*assert\b", block.source, re.MULTILINE)
+            and not section.denials_of(block, framework)
+        ]
+        if lines:
+            where = f"{framework}/{section.name}"
+            problems.append(f"{where}: no denial of the assertion in line {', '.join(lines)}")
+    return problems
 
 
 def gpu_tags(block: Block) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""Execute a cell where its lesson is false, and see whether what it asserts notices.
+"""Execute cells where their lesson is false, and see whether what they assert notices.
 
-The imports of the cells before it are executed, and then, in place of all else, ``planted``: code
-that gives the names that the cell reads other values, such as measurements without any overlap.
-So nothing long is computed. A name that is missing is a NameError, and the row's to plant.
+The imports of the cells before are executed, and then, in place of all else, the text's cell
+tagged `denial`: code that gives the names that the cell reads other values, such as measurements
+without any overlap. So nothing long is computed. A name that is missing is a NameError, and the
+denial's to give.
 """
 
 from __future__ import annotations
@@ -12,22 +13,14 @@ import importlib.util
 import linecache
 import multiprocessing
 import traceback
+from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from d2l_local.base import frameworks
 
-ROOT = Path(__file__).resolve().parents[1]
-
-
-class Negation(NamedTuple):
-    """A cell, what is planted before it, and why that denies its lesson."""
-
-    framework: str  # Or several, separated by spaces
-    cell: str
-    planted: str
-    why: str
+if TYPE_CHECKING:
+    from book.builder.model import Block, Section
 
 
 class _Recorded:
@@ -52,7 +45,7 @@ class _Recorded:
 
 
 def _run(sources: list[str], answer: Connection) -> None:
-    """Execute cells in this process, and answer "noticed", "not noticed" or what went wrong."""
+    """Execute cells in this process, and answer what the last asserts, or what went wrong."""
     import matplotlib
 
     matplotlib.use("agg")
@@ -74,39 +67,46 @@ def _run(sources: list[str], answer: Connection) -> None:
         run(planted)
         try:
             run(cell)
-            found = "not noticed"
-        except AssertionError:
-            found = "noticed"
+            found = "not noticed", ""
+        except AssertionError as error:
+            found = "noticed", str(error)
     except BaseException:
-        found = traceback.format_exc()
+        found = "broken", traceback.format_exc()
     answer.send(found)
 
 
-def imports(cell) -> str:
+def _imports(source: str) -> str:
     """The import statements of a cell."""
-    from book.builder.notebook import as_python
-
-    tree = ast.parse(as_python(cell.source))
+    tree = ast.parse(source)
     found = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     return "\n".join(map(ast.unparse, found))
 
 
-def notices(framework: str, section: str, negation: Negation) -> bool:
-    """Whether an assertion of the cell fails; raises RuntimeError if something else does."""
+def problems(section: Section, framework: str) -> Iterator[str]:
+    """What is wrong with the denials of a section: not noticed, or told another thing."""
     # Not at the top: each fork imports this module, and the builder takes seconds to load
-    from book.builder.notebook import as_python, code_cells, read_notebook
+    from book.builder.notebook import as_python
 
-    path = ROOT / "chapters" / framework / "en" / f"{section}.ipynb"
-    cells = [cell for cell in code_cells(read_notebook(path)) if cell.id != "setup"]
-    [index] = [i for i, cell in enumerate(cells) if cell.id == negation.cell]
-    sources = [*map(imports, cells[:index]), negation.planted, as_python(cells[index].source)]
-    outcome = _in_a_fork(framework, sources)
-    if outcome not in ("noticed", "not noticed"):
-        raise RuntimeError(f"{negation.cell}, with what is planted:\n{outcome}")
-    return outcome == "noticed"
+    def python(block: Block) -> str:
+        return as_python(section.code_in(block, section.langs[0]))
+
+    imported: list[str] = []
+    for block in section.code_of(framework):
+        if block.kind == "wrong":
+            continue
+        for denial in section.denials_of(block, framework):
+            found, said = in_a_fork(framework, [*imported, python(denial), python(block)])
+            where = f"{section.path.name}:{denial.line}: {denial.source.splitlines()[0]}"
+            if found != "noticed":
+                yield f"{where}: {found} by the cell in line {block.line}\n{said}"
+            elif said and not denial.refused:
+                yield f"{where}: the assertion has a message; give `:refused:` of it: {said}"
+            elif denial.refused not in said:
+                yield f"{where}: must be told “{denial.refused}”, and is told “{said}”"
+        imported.append(_imports(python(block)))
 
 
-def _in_a_fork(framework: str, sources: list[str]) -> str:
+def in_a_fork(framework: str, sources: list[str]) -> tuple[str, str]:
     """What _run answers in a copy of a process that has loaded the framework, which takes long."""
     context = multiprocessing.get_context("forkserver")
     module = frameworks.load()[framework].module
@@ -119,10 +119,10 @@ def _in_a_fork(framework: str, sources: list[str]) -> str:
     process.start()
     there.close()
     try:
-        return here.recv() if here.poll(200) else "no answer in 200 seconds"
+        return here.recv() if here.poll(200) else ("broken", "no answer in 200 seconds")
     except EOFError:
         process.join()
-        return f"it ended with exit code {process.exitcode}"
+        return "broken", f"it ended with exit code {process.exitcode}"
     finally:
         process.kill()
         process.join()
