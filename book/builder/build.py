@@ -8,11 +8,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from book.builder import proof, provenance, render
+from book.builder import proof, render
 from book.builder.check import sections as check
 from book.builder.execute import execute
 from book.builder.model import Section
 from book.builder.notebook import BuildError, code_cells, dump, gpus_needed, read_notebook, write
+from book.builder.provenance import Recorded, Split, as_made, empty, keep, this_run
 from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
@@ -61,8 +62,9 @@ def build_section(
     proved = prove(section, framework, force, kernel)
     for lang, source in sources.items():
         notebook = render.notebook(section, framework, lang)
-        share(renewed[source], notebook)
-        provenance.put_notes(notebook, section.chapter.word(lang, "stale", STALE))
+        recorded = Recorded(notebook)
+        recorded.share(renewed[source])
+        recorded.put_notes(section.chapter.word(lang, "stale", STALE))
         notebook.metadata["d2l_local"].update({"proved": proved} if proved else {})
         path = section.chapter.notebook_path(framework, lang, section.name)
         built.changed |= write(path, dump(notebook))
@@ -71,11 +73,11 @@ def build_section(
 
 def renew(
     section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built
-) -> NotebookNode:
+) -> Recorded:
     """Return a notebook with all its outputs, executing it if any of them is to be new."""
-    notebook = render.notebook(section, framework, lang)
+    notebook = Recorded(render.notebook(section, framework, lang))
     committed = read_notebook(section.chapter.notebook_path(framework, lang, section.name))
-    splits = provenance.keep(notebook, committed) if committed is not None else []
+    splits = keep(notebook, Recorded(committed)) if committed is not None else []
     if splits and not kernel:
         names = ", ".join(split.old.id for split in splits)
         raise BuildError(f"only an execution tells which outputs its parts have: {names}")
@@ -91,35 +93,32 @@ def renew(
         names = ", ".join(cell.id for cell in ready)
         built.warnings.append(f"without outputs until they are executed: {names}")
         for cell in ready:
-            provenance.empty(cell)
-    provenance.tidy(notebook)
+            empty(cell)
+    notebook.tidy()
     built.executed += len(ready) if kernel else 0
-    built.cells += len(code_cells(notebook))
+    built.cells += len(notebook.cells)
     built.warnings += check.stale(notebook)
     return notebook
 
 
-def renewable(notebook: NotebookNode, force: bool = False) -> list[NotebookNode]:
+def renewable(notebook: Recorded, force: bool = False) -> list[NotebookNode]:
     """Return the cells whose outputs do not hold, and for which this machine has the GPUs.
 
     With ``force``, no output holds, of which only a cell tagged for GPUs makes an exception. A
     cell without any output is executed on every machine.
     """
-    codes, here = provenance.hashes(notebook), provenance.gpus_here()
 
     def is_to_be_new(cell: NotebookNode) -> bool:
-        if not provenance.run_of(notebook, cell):
+        if not notebook.run(cell):
             return True
         if force:
-            return gpus_needed(cell) <= here
-        holds = provenance.code_of(cell) == codes[cell.id]
-        holds = holds and not provenance.without_gpus(notebook, cell)
-        return not holds and not provenance.out_of_reach(notebook, cell, here)
+            return gpus_needed(cell) <= notebook.here
+        return not notebook.holds(cell) and not notebook.out_of_reach(cell)
 
-    return [cell for cell in code_cells(notebook) if is_to_be_new(cell)]
+    return [cell for cell in notebook.cells if is_to_be_new(cell)]
 
 
-def deal(split: provenance.Split, notebook: NotebookNode, made: dict[str, NotebookNode]) -> None:
+def deal(split: Split, notebook: Recorded, made: dict[str, NotebookNode]) -> None:
     """Give the parts of a cell the outputs that were its own."""
     try:
         split.deal(notebook, [made[part.id].outputs for part in split.parts])
@@ -127,37 +126,36 @@ def deal(split: provenance.Split, notebook: NotebookNode, made: dict[str, Notebo
         raise BuildError(str(error)) from None
 
 
-def with_others(notebook: NotebookNode, ready: list[NotebookNode]) -> list[NotebookNode]:
+def with_others(notebook: Recorded, ready: list[NotebookNode]) -> list[NotebookNode]:
     """Return these cells and all that this machine can execute as well as the one that did.
 
     The notebook is executed as a whole, and what a page prints and draws should be of one run: a
     picture beside the numbers of another one may contradict them.
     """
-    here = provenance.gpus_here()
 
     def as_well(cell: NotebookNode) -> bool:
-        run = provenance.run_of(notebook, cell)
-        return run is not None and max(num_gpus(run["machine"]), gpus_needed(cell)) <= here
+        run = notebook.run(cell)
+        return run is not None and max(num_gpus(run["machine"]), gpus_needed(cell)) <= notebook.here
 
-    return [cell for cell in code_cells(notebook) if cell in ready or as_well(cell)]
+    return [cell for cell in notebook.cells if cell in ready or as_well(cell)]
 
 
 def renew_cells(
-    notebook: NotebookNode, cells: list[NotebookNode], folder: Path, root: Path
+    notebook: Recorded, cells: list[NotebookNode], folder: Path, root: Path
 ) -> dict[str, NotebookNode]:
     """Execute a notebook as a whole, and take the new outputs of some cells.
 
     Returns all cells as they were executed, by id.
     """
-    fresh = provenance.as_made(notebook)
+    fresh = as_made(notebook.notebook)
     folder.mkdir(parents=True, exist_ok=True)
     execute(fresh, folder, root)
-    codes, run = provenance.hashes(fresh), provenance.this_run()
+    run = this_run()
     made = {cell.id: cell for cell in code_cells(fresh)}
     if problems := [p for cell in cells for p in check.outputs(made[cell.id])]:
         raise BuildError("\n".join(problems))
     for cell in cells:
-        provenance.take(notebook, cell, made[cell.id], run, codes[cell.id])
+        notebook.take(cell, made[cell.id], run, notebook.codes[cell.id])
     return made
 
 
@@ -168,13 +166,6 @@ def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[s
     if not kernel:
         return proof.recorded(committed)
     return proof.prove(section, framework, None if force else committed)
-
-
-def share(source: NotebookNode, notebook: NotebookNode) -> None:
-    """Give a notebook the outputs of one with the same code in another language."""
-    for cell, old in zip(code_cells(notebook), code_cells(source)):
-        provenance.inherit(notebook, cell, source, old)
-    provenance.tidy(notebook)
 
 
 # ---- All of it afresh ----------------------------------------------------------------------------
@@ -197,17 +188,17 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     """Execute a committed notebook afresh into `build/`, where it is left even if it fails."""
     lang, framework = path.parent.name, path.parent.parent.name
     ran, started = Ran(f"{framework}/{path.stem}", lang), time.monotonic()
-    notebook = provenance.as_made(nbformat.read(path, as_version=4))
+    notebook = as_made(nbformat.read(path, as_version=4))
     folder = chapter.root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
     try:
         execute(notebook, folder, chapter.root, seconds=seconds, again=ran.again)
     except BuildError as error:
         ran.error = error
-    codes, run = provenance.hashes(notebook), provenance.this_run()
-    for cell in code_cells(notebook):
+    recorded, run = Recorded(notebook), this_run()
+    for cell in recorded.cells:
         if cell.execution_count:
-            provenance.take(notebook, cell, copy.copy(cell), run, codes[cell.id])
+            recorded.take(cell, copy.copy(cell), run, recorded.codes[cell.id])
             ran.cells += 1
     write(folder / path.name, dump(notebook))
     ran.devices, ran.seconds = devices(notebook), time.monotonic() - started

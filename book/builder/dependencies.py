@@ -140,6 +140,14 @@ def dependencies(sources: Sequence[str], harmless: Collection[int] = ()) -> list
 
     The ``harmless`` cells are known to change nothing that they merely name.
     """
+    return [set(found) for found in because(sources, harmless)]
+
+
+def because(sources: Sequence[str], harmless: Collection[int] = ()) -> list[dict[int, str]]:
+    """Return for each cell those that it depends on, each with the name that leads there.
+
+    The name is empty where a cell may read and set anything.
+    """
     cells = [names_of(source) for source in sources]
     touched = [
         set() if i in harmless else _with_calls(cells, i, cell.now) for i, cell in enumerate(cells)
@@ -164,16 +172,19 @@ def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
     return found
 
 
-def _depends(cells: list[Names], needed: list[set[str]], change: Callable, index: int) -> set[int]:
-    found, todo = set(), [index]
+def _depends(
+    cells: list[Names], needed: list[set[str]], change: Callable, index: int
+) -> dict[int, str]:
+    found: dict[int, str] = {}
+    todo = [index]
     while todo:
         end = todo.pop()
         if cells[end].anything:
-            found |= set(range(end))
+            found = {**dict.fromkeys(range(end), ""), **found}
             continue
-        for name in needed[end]:
-            new = change(name, end) - found
-            found |= new
+        for name in sorted(needed[end]):
+            new = change(name, end) - found.keys()
+            found.update(dict.fromkeys(new, name))
             todo += new
     return found
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 
-from book.builder.dependencies import digests
+from book.builder.dependencies import because, digests
 from book.builder.model import PARTS
 from book.builder.notebook import code_cells, code_key, gpus_needed
 from d2l_local.base import frameworks
@@ -33,6 +33,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 NOTE = "stale"  # The kind of a cell that the builder adds below a stale output
+CHANGED = "what made its output has changed"
 
 
 def packages() -> list[str]:
@@ -71,60 +72,152 @@ def hashes(notebook: NotebookNode) -> dict[str, str]:
     return {cell.id: code for cell, code in zip(cells, digests(sources, "".join(language)))}
 
 
-def run_of(notebook: NotebookNode, cell: NotebookNode) -> dict | None:
-    """Return the run that a cell's output comes from; None if it has none."""
-    runs = notebook.metadata.get("d2l_local", {}).get("runs", [])
-    number = cell.metadata.get("d2l_local", {}).get("run")
-    return runs[number] if isinstance(number, int) and 0 <= number < len(runs) else None
+class Recorded:
+    """A notebook's code cells, and of each the run and the code that its output comes from.
 
-
-def code_of(cell: NotebookNode) -> str | None:
-    """Return the hash of the code that made a cell's output."""
-    return cell.metadata.get("d2l_local", {}).get("code")
-
-
-def out_of_reach(notebook: NotebookNode, cell: NotebookNode, here: int) -> int:
-    """Return how many GPUs a cell needs, or its output had, if that is more than ``here``; else 0.
-
-    How many are here is asked for once a notebook: that takes a look at the whole machine.
+    ``codes`` has what the hash of each cell's code is now, by id; ``here``, how many GPUs this
+    machine has, which is asked for once, because it takes a look at the whole machine.
     """
-    run = run_of(notebook, cell)
-    measures = cell.metadata.get("d2l_local", {}).get("kind") not in PARTS
-    had = num_gpus(run["machine"]) if run and measures else 0
-    needed = max(gpus_needed(cell), had)
-    return needed if needed > here else 0
+
+    def __init__(self, notebook: NotebookNode):
+        self.notebook = notebook
+        self.cells = code_cells(notebook)
+        self.by_id = {cell.id: cell for cell in self.cells}
+        self.codes = hashes(notebook)
+        self.here = num_gpus(facts())
+
+    @property
+    def runs(self) -> list[dict]:
+        return self.notebook.metadata.get("d2l_local", {}).get("runs", [])
+
+    @runs.setter
+    def runs(self, runs: list[dict]) -> None:
+        self.notebook.metadata.setdefault("d2l_local", {})["runs"] = runs
+
+    def run(self, cell: NotebookNode) -> dict | None:
+        """Return the run that a cell's output comes from; None if it has none."""
+        number = cell.metadata.get("d2l_local", {}).get("run")
+        return self.runs[number] if isinstance(number, int) and number < len(self.runs) else None
+
+    def code(self, cell: NotebookNode) -> str | None:
+        """Return the hash of the code that made a cell's output."""
+        return cell.metadata.get("d2l_local", {}).get("code")
+
+    def gpus(self, cell: NotebookNode) -> int:
+        """Return how many GPUs a cell needs, or its output had, if that is more."""
+        run = self.run(cell)
+        measures = cell.metadata.get("d2l_local", {}).get("kind") not in PARTS
+        return max(gpus_needed(cell), num_gpus(run["machine"]) if run and measures else 0)
+
+    def out_of_reach(self, cell: NotebookNode) -> int:
+        """Return how many GPUs an output takes that can't be made anew here; else 0."""
+        needed = self.gpus(cell)
+        return needed if needed > self.here else 0
+
+    def without_gpus(self, cell: NotebookNode) -> str | None:
+        """Say why a cell for GPUs has no output from as many as it needs; None if it has."""
+        needed, run = gpus_needed(cell), self.run(cell)
+        if run is None or num_gpus(run["machine"]) < needed:
+            return (
+                f"was executed on {in_words(run['machine']) if run else 'no machine that is known'}"
+            )
+        said = json.dumps(cell.outputs, ensure_ascii=False)
+        if needed and (not cell.outputs or any(line in said for line in beginnings(SKIPPED))):
+            return "has no output from them"
+        return None
+
+    def holds(self, cell: NotebookNode) -> bool:
+        """Whether a cell's output is that of its code, on as many GPUs as it needs."""
+        same = self.code(cell) == self.codes[cell.id]
+        return bool(self.run(cell)) and same and not self.without_gpus(cell)
+
+    def stale(self) -> dict[str, tuple[int, str]]:
+        """Return the cells, by id, whose outputs do not hold and can't be made anew here.
+
+        Each with how many GPUs that takes, and why it does not hold.
+        """
+        found = {}
+        for cell in self.cells:
+            needed = self.out_of_reach(cell)
+            if needed and not self.holds(cell):
+                why = self.without_gpus(cell) if gpus_needed(cell) else None
+                found[cell.id] = needed, why or CHANGED
+        return found
+
+    def why(self, name: str, now: Recorded) -> str | None:
+        """Say why a cell must be executed again for the notebook as it is ``now``; None if not."""
+        cell = self.by_id[name]
+        if not cell.execution_count or not self.run(cell):
+            return "was not executed"
+        if name in now.codes and self.code(cell) != now.codes[name]:
+            return f"{changed(name, self.notebook, now.notebook) or CHANGED}: build it"
+        if why := self.without_gpus(cell):
+            return f"{why}, and here are as many as it needs: build it"
+        return None
+
+    def take(self, cell: NotebookNode, source: NotebookNode, run: dict, code: str) -> None:
+        """Give a cell the outputs of another, which that run made of that code."""
+        if run not in self.runs:
+            self.runs = [*self.runs, run]
+        cell.outputs = copy.deepcopy(source.outputs)
+        cell.metadata.setdefault("d2l_local", {}).update(run=self.runs.index(run), code=code)
+
+    def share(self, other: Recorded) -> None:
+        """Take all outputs of a notebook with the same code in another language."""
+        for cell, source in zip(self.cells, other.cells):
+            run, code = other.run(source), other.code(source)
+            if run and code:
+                self.take(cell, source, run, code)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Number the executed cells in their order, and drop the runs that none of them names."""
+        runs = [self.run(cell) for cell in self.cells]
+        named = [run for i, run in enumerate(runs) if run and run not in runs[:i]]
+        for number, (cell, run) in enumerate(zip(self.cells, runs), 1):
+            cell.execution_count = number if run else None
+            if run:
+                cell.metadata["d2l_local"]["run"] = named.index(run)
+            for output in cell.outputs:
+                if "execution_count" in output:
+                    output["execution_count"] = number
+        self.runs = named
+
+    def put_notes(self, text: str) -> None:
+        """Say below each output that an older program made: ``text``, with its machine and date."""
+        old, cells = self.stale(), []
+        for cell in self.notebook.cells:
+            if is_note(cell):
+                continue
+            cells.append(cell)
+            run = self.run(cell) if cell.id in old else None
+            if run and cell.outputs and num_gpus(run["machine"]):
+                gpus = ", ".join(f"{gpu['count']}× {gpu['name']}" for gpu in run["machine"]["gpus"])
+                said = text.format(machine=gpus, date=run["date"])
+                about = {**cell.metadata["d2l_local"], "id": f"{cell.id}-{NOTE}", "kind": NOTE}
+                about = {key: about[key] for key in ("id", "frameworks", "order", "kind")}
+                cells.append(
+                    new_markdown_cell(f"*{said}*", id=about["id"], metadata={"d2l_local": about})
+                )
+        self.notebook.cells = cells
 
 
-def gpus_here() -> int:
-    """Return how many GPUs this machine has."""
-    return num_gpus(facts())
-
-
-def without_gpus(notebook: NotebookNode, cell: NotebookNode) -> str | None:
-    """Say why a cell for GPUs has no output from as many as it needs; None if it has."""
-    needed, run = gpus_needed(cell), run_of(notebook, cell)
-    if run is None or num_gpus(run["machine"]) < needed:
-        return f"was executed on {in_words(run['machine']) if run else 'no machine that is known'}"
-    said = json.dumps(cell.outputs, ensure_ascii=False)
-    if needed and (not cell.outputs or any(line in said for line in beginnings(SKIPPED))):
-        return "has no output from them"
+def changed(name: str, then: NotebookNode, now: NotebookNode) -> str | None:
+    """Say what of a notebook has changed that a cell depends on; None if the sources don't tell."""
+    old = {cell.id: code_key(cell.source) for cell in code_cells(then)}
+    new = {cell.id: cell.source for cell in code_cells(now)}
+    known = {*old.values()}  # Of whatever cell: a new one gives those below it other names
+    if code_key(new[name]) not in known:
+        return "its code has changed"
+    names = [*new]
+    found = because(["" if name == "setup" else source for name, source in new.items()])
+    for place, variable in sorted(found[names.index(name)].items()):
+        cell = names[place]
+        if cell != "setup" and code_key(new[cell]) not in known:
+            what = "has changed" if cell in old else "is new"
+            by = f"names {variable}, and cell {cell}" if variable else f"comes after cell {cell}"
+            return f"{by} {what}" if variable else f"{by}, which {what}"
     return None
-
-
-def stale(notebook: NotebookNode) -> dict[str, tuple[int, str]]:
-    """Return the cells, by id, whose outputs do not hold and can't be made anew here.
-
-    Each with how many GPUs that takes, and why it does not hold.
-    """
-    codes, here, found = hashes(notebook), gpus_here(), {}
-    for cell in code_cells(notebook):
-        if needed := out_of_reach(notebook, cell, here):
-            why = without_gpus(notebook, cell) if gpus_needed(cell) else None
-            if not why and code_of(cell) != codes[cell.id]:
-                why = "what made its output has changed"
-            if why:
-                found[cell.id] = needed, why
-    return found
 
 
 def as_made(notebook: NotebookNode) -> NotebookNode:
@@ -133,36 +226,20 @@ def as_made(notebook: NotebookNode) -> NotebookNode:
     bare.metadata.pop("d2l_local", None)
     bare.cells = [cell for cell in bare.cells if not is_note(cell)]
     for cell in code_cells(bare):
-        cell.outputs, cell.execution_count = [], None
-        for key in ("run", "code"):
-            cell.metadata.get("d2l_local", {}).pop(key, None)
+        empty(cell)
+        cell.execution_count = None
     return bare
 
 
-# ---- What a reader is told -----------------------------------------------------------------------
+def empty(cell: NotebookNode) -> None:
+    """Take a cell's outputs from it, and what is recorded of them."""
+    cell.outputs = []
+    for key in ("run", "code"):
+        cell.metadata.get("d2l_local", {}).pop(key, None)
 
 
 def is_note(cell: NotebookNode) -> bool:
     return cell.metadata.get("d2l_local", {}).get("kind") == NOTE
-
-
-def put_notes(notebook: NotebookNode, text: str) -> None:
-    """Say below each output that an older program made: ``text``, with its machine and date."""
-    old, cells = stale(notebook), []
-    for cell in notebook.cells:
-        if is_note(cell):
-            continue
-        cells.append(cell)
-        run = run_of(notebook, cell)
-        if cell.id in old and cell.outputs and run and num_gpus(run["machine"]):
-            gpus = ", ".join(f"{gpu['count']}× {gpu['name']}" for gpu in run["machine"]["gpus"])
-            said = text.format(machine=gpus, date=run["date"])
-            about = {**cell.metadata["d2l_local"], "id": f"{cell.id}-{NOTE}", "kind": NOTE}
-            about = {key: about[key] for key in ("id", "frameworks", "order", "kind")}
-            cells.append(
-                new_markdown_cell(f"*{said}*", id=about["id"], metadata={"d2l_local": about})
-            )
-    notebook.cells = cells
 
 
 # ---- From notebook to notebook -------------------------------------------------------------------
@@ -177,10 +254,11 @@ class Split:
 
     old: NotebookNode
     run: dict
+    code: str
     parts: list[NotebookNode]
     holds: bool = False
 
-    def deal(self, notebook: NotebookNode, made: list[list]) -> None:
+    def deal(self, notebook: Recorded, made: list[list]) -> None:
         """Give each part the outputs that are its own, as it ``made`` its own when it ran here.
 
         Raises ValueError if what the cell printed or showed cannot be told apart.
@@ -197,43 +275,43 @@ class Split:
                 f"made anew here, are not those of its parts ({parts}); let one part print all, or "
                 "leave it whole"
             )
-        codes, outputs = hashes(notebook), iter(self.old.outputs)
+        outputs = iter(self.old.outputs)
         for part, kind in zip(self.parts, kinds):
             own = copy.deepcopy(self.old)
             own.outputs = [next(outputs) for _ in kind]
-            code = codes[part.id] if self.holds else str(code_of(self.old))
-            take(notebook, part, own, self.run, code)
+            code = notebook.codes[part.id] if self.holds else self.code
+            notebook.take(part, own, self.run, code)
 
 
 def _kind(output: NotebookNode) -> str:
     return output.get("name") or output.output_type
 
 
-def keep(notebook: NotebookNode, committed: NotebookNode) -> list[Split]:
+def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
     """Give a notebook the outputs of its committed predecessor that hold, with their records.
 
     Cells are matched by their hash. An output that cannot be made anew here is kept where only
     what the cell depends on has changed, or else by the cell of its name. Returns what has been
     taken apart: the parts have no outputs yet.
     """
-    old = [cell for cell in code_cells(committed) if run_of(committed, cell)]
-    codes, new = hashes(notebook), {cell.id: cell for cell in code_cells(notebook)}
-    here = gpus_here()
-    splits = list(_splits(notebook, committed, here))
-    whole = hashes(_joined(notebook, splits))  # To take a cell apart changes no other's output
+    old = [cell for cell in committed.cells if committed.run(cell)]
+    new = dict(notebook.by_id)
+    splits = list(_splits(notebook, committed))
+    # To take a cell apart changes no other's output
+    whole = hashes(_joined(notebook.notebook, splits))
     for split in splits:
-        split.holds = whole[split.parts[0].id] == code_of(split.old)
+        split.holds = whole[split.parts[0].id] == split.code
         old.remove(split.old)
         for part in split.parts:
             del new[part.id]
 
     def matched(held: str, cell: NotebookNode) -> bool:
         if held == "code":
-            return code_of(cell) in (codes[now.id], whole[now.id])
+            return committed.code(cell) in (notebook.codes[now.id], whole[now.id])
         like = (
             code_key(cell.source) == code_key(now.source) if held == "text" else cell.id == now.id
         )
-        return like and bool(out_of_reach(committed, cell, here))
+        return like and bool(committed.out_of_reach(cell))
 
     for held in ("code", "text", "name"):
         for now in list(new.values()):
@@ -242,20 +320,20 @@ def keep(notebook: NotebookNode, committed: NotebookNode) -> list[Split]:
             if found:
                 old.remove(found[0])
                 del new[now.id]
-                run = run_of(committed, found[0])
-                code = codes[now.id] if held == "code" else code_of(found[0])
+                run = committed.run(found[0])
+                code = notebook.codes[now.id] if held == "code" else committed.code(found[0])
                 if run and code:
-                    take(notebook, now, found[0], run, code)
+                    notebook.take(now, found[0], run, code)
     return splits
 
 
-def _splits(notebook: NotebookNode, committed: NotebookNode, here: int) -> Iterator[Split]:
+def _splits(notebook: Recorded, committed: Recorded) -> Iterator[Split]:
     """Yield the cells out of reach that stand in the notebook as several, one after the other."""
-    new = code_cells(notebook)
+    new = notebook.cells
     keys = [code_key(cell.source) for cell in new]
-    for old in code_cells(committed):
-        key, run = code_key(old.source), run_of(committed, old)
-        if not run or key in keys or not out_of_reach(committed, old, here):
+    for old in committed.cells:
+        key, run, code = code_key(old.source), committed.run(old), committed.code(old)
+        if not run or not code or key in keys or not committed.out_of_reach(old):
             continue
         for first in range(len(new)):
             for last in range(first + 2, len(new) + 1):
@@ -263,7 +341,7 @@ def _splits(notebook: NotebookNode, committed: NotebookNode, here: int) -> Itera
                 if len(source) > 2 * len(old.source) + 100:
                     break
                 if code_key(source) == key:
-                    yield Split(old, run, new[first:last])
+                    yield Split(old, run, code, new[first:last])
                     break
 
 
@@ -277,45 +355,3 @@ def _joined(notebook: NotebookNode, splits: list[Split]) -> NotebookNode:
         for cell in others:
             cell.source = ""
     return joined
-
-
-def inherit(
-    notebook: NotebookNode, cell: NotebookNode, other: NotebookNode, source: NotebookNode
-) -> None:
-    """Give a cell the outputs of another notebook's cell with their record, if they have one."""
-    run, code = run_of(other, source), code_of(source)
-    if run and code:
-        take(notebook, cell, source, run, code)
-
-
-def take(
-    notebook: NotebookNode, cell: NotebookNode, source: NotebookNode, run: dict, code: str
-) -> None:
-    """Give a cell of a notebook the outputs of another, which that run made of that code."""
-    runs = notebook.metadata.setdefault("d2l_local", {}).setdefault("runs", [])
-    if run not in runs:
-        runs.append(run)
-    cell.outputs = copy.deepcopy(source.outputs)
-    cell.metadata.setdefault("d2l_local", {}).update(run=runs.index(run), code=code)
-
-
-def empty(cell: NotebookNode) -> None:
-    """Take a cell's outputs from it, and what is recorded of them."""
-    cell.outputs = []
-    for key in ("run", "code"):
-        cell.metadata["d2l_local"].pop(key, None)
-
-
-def tidy(notebook: NotebookNode) -> None:
-    """Number the executed cells in their order, and drop the runs that none of them names."""
-    cells = code_cells(notebook)
-    runs = [run_of(notebook, cell) for cell in cells]
-    named = [run for i, run in enumerate(runs) if run and run not in runs[:i]]
-    for number, (cell, run) in enumerate(zip(cells, runs), 1):
-        cell.execution_count = number if run else None
-        if run:
-            cell.metadata["d2l_local"]["run"] = named.index(run)
-        for output in cell.outputs:
-            if "execution_count" in output:
-                output["execution_count"] = number
-    notebook.metadata.setdefault("d2l_local", {})["runs"] = named

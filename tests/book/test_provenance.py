@@ -104,10 +104,9 @@ class Book:
     def runs(self):
         """Return how many GPUs the run of each cell had, and how many runs there are."""
         notebook = read_notebook(self.path())
+        recorded = provenance.Recorded(notebook)
         runs = {
-            name: sum(
-                gpu["count"] for gpu in provenance.run_of(notebook, c)["machine"].get("gpus", [])
-            )
+            name: sum(gpu["count"] for gpu in recorded.run(c)["machine"].get("gpus", []))
             for name, c in self.cells().items()
         }
         return runs, len(notebook.metadata.d2l_local.runs)
@@ -177,14 +176,29 @@ def test_other_images_are_another_program(small, monkeypatch):
     assert [*small.notes()] == ["intro_4-stale", "intro_5-stale"]  # Which names x after it
 
 
+def test_check_says_why_a_cell_must_be_executed_again(small):
+    small.edit("x = [1]", "x = [7]")
+    out = small.call("check", "--section", "small")[1]
+    for lang in ("en", "zh"):
+        where = f"chapters/pytorch/{lang}/small.ipynb: cell "
+        assert f"{where}intro_2: its code has changed: build it" in out
+        assert f"{where}intro_4: names x, and cell intro_2 has changed: build it" in out
+    small.edit("x = [7]", "x = [1]")
+    small.edit("```{code-cell}\ny = 2", "```{code-cell}\nx += [2]\n```\n\n```{code-cell}\ny = 2")
+    assert "cell intro_5: names x, and cell intro_3 has changed: build it" in small.call("check")[1]
+
+
 def test_what_asks_the_reader_is_made_anew_everywhere(small):
     small.edit("y = 2", "y = 2  # asks")
     cell = small.cells()["only"]
     cell.metadata["d2l_local"]["kind"] = "check"
-    notebook = read_notebook(small.path())
-    assert provenance.out_of_reach(notebook, cell, here=0) == 0
+    notebook = provenance.Recorded(read_notebook(small.path()))
+    notebook.here = 0
+    assert notebook.out_of_reach(cell) == 0
     cell.metadata["d2l_local"]["kind"] = "aside"
-    assert [provenance.out_of_reach(notebook, cell, here) for here in (0, 1, 2)] == [2, 2, 0]
+    assert notebook.out_of_reach(cell) == 2
+    notebook.here = 2
+    assert notebook.out_of_reach(cell) == 0
 
 
 # ---- A cell taken apart --------------------------------------------------------------------------
@@ -354,7 +368,7 @@ def test_an_interrupted_or_failed_build_changes_nothing(small):
     code, out = small.call("build")
     assert code == 1 and "ZeroDivisionError" in out and small.path().read_bytes() == before
     code, out = small.call("check")
-    assert code == 1 and "cell intro_3: what made its output has changed: build it" in out
+    assert code == 1 and "cell intro_3: its code has changed: build it" in out
 
 
 def test_a_preview_needs_no_kernel(small, no_kernel):

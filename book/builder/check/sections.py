@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from book.builder import proof, provenance, render, stamps
+from book.builder import proof, render, stamps
 from book.builder.check import exercises, length, untranslated
 from book.builder.dependencies import names_of
 from book.builder.model import PARTS, Block, Section
 from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
 from book.builder.prose import Prose, read
-from book.builder.provenance import as_made, code_of, hashes, run_of
+from book.builder.provenance import Recorded, as_made
 from book.builder.text import Chapter
 from d2l_local.base.language import counted
 
@@ -270,11 +270,11 @@ def outputs(cell: NotebookNode) -> list[str]:
     return problems
 
 
-def stale(committed: NotebookNode) -> list[str]:
+def stale(committed: Recorded) -> list[str]:
     """Cells whose output this machine cannot make anew, though it is not of the code as it is."""
     return [
         f"cell {name}: stale, needs {counted(needed, 'GPU')} ({why})"
-        for name, (needed, why) in provenance.stale(committed).items()
+        for name, (needed, why) in committed.stale().items()
     ]
 
 
@@ -282,23 +282,19 @@ def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None)
     """Compare a notebook with what its text makes, and look at its outputs."""
     if committed is None:
         return ["missing: build it"]
-    problems, codes = [], hashes(expected)
+    problems = []
     if (bare := as_made(committed)) != expected:
         ours, theirs = ({cell.get("id"): cell for cell in n.cells} for n in (expected, bare))
         names = [i for i in {**ours, **theirs} if ours.get(i) != theirs.get(i)]
         problems.append(f"differs from its text in {', '.join(map(str, names)) or 'metadata'}")
     problems += needs_what_gpus_left(code_cells(committed))
-    out_of_date = provenance.stale(committed)
+    recorded, now = Recorded(committed), Recorded(expected)
+    out_of_date = recorded.stale()
     for cell in committed.cells:
         if cell.cell_type == "code":
-            if not cell.execution_count or not run_of(committed, cell):
-                problems.append(f"cell {cell.id}: was not executed")
-            elif cell.id not in out_of_date and code_of(cell) != codes.get(cell.id):
-                problems.append(f"cell {cell.id}: what made its output has changed: build it")
-            elif cell.id not in out_of_date and (why := provenance.without_gpus(committed, cell)):
-                problems.append(
-                    f"cell {cell.id}: {why}, and here are as many as it needs: build it"
-                )
+            why = recorded.why(cell.id, now)
+            if why and not (recorded.run(cell) and cell.id in out_of_date):
+                problems.append(f"cell {cell.id}: {why}")
             problems += outputs(cell)
             problems += [f"cell {cell.id}: {what}" for what in exercises.outputs(cell)]
         else:
@@ -335,7 +331,7 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
                 found += proof.missing(section, framework, committed)
                 problems += [f"{where}: {p}" for p in found]
                 if committed is not None:
-                    found = stale(committed)
+                    found = stale(Recorded(committed))
                     if lang in section.spoken and original is not None:
                         found += untranslated.outputs(committed, original)
                     unready += [f"{where}: {p}" for p in found]
