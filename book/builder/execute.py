@@ -18,6 +18,8 @@ from d2l_local.base import processes
 from nbformat import NotebookNode
 
 if TYPE_CHECKING:
+    from book.builder.certificate import Witness
+
     from nbclient import NotebookClient
 
 CELL_SECONDS = 300
@@ -31,17 +33,20 @@ def execute(
     cell_seconds: float | None = None,
     seconds: float | None = None,
     again: list[str] | None = None,
+    witness: Witness | None = None,
 ) -> None:
     """Execute a notebook in place in a new kernel, which is gone at the end, whatever happens.
 
     Where there is a list ``again``, cells that measure have a second try (`book.builder.verdict`),
-    and it gets their ids. Raises BuildError, naming the cell, on an error, a dead kernel or a
-    time-out.
+    and it gets their ids. A ``witness`` sees each cell. Raises BuildError, naming the cell, on an
+    error, a dead kernel or a time-out.
     """
     cell_seconds, seconds = cell_seconds or CELL_SECONDS, seconds or NOTEBOOK_SECONDS
     for cell in code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
     client = new_client(notebook, cell_seconds, seconds)
+    if witness:
+        witness.begin()
     with processes.temporary_folder() as home, kernel(client, environment(home, root), folder):
         limits = f"{cell_seconds} s a cell, {seconds} s a notebook"
         for number, cell in enumerate(notebook.cells):
@@ -55,6 +60,10 @@ def execute(
                 for index in verdict.to_measure_again(code, code.index(cell)):
                     execute_cell(client, code[index], notebook.cells.index(code[index]), limits)
                 execute_cell(client, cell, number, limits)
+            if witness:
+                witness.saw(cell)
+    if witness:
+        witness.end()
 
 
 def new_client(notebook: NotebookNode, cell_seconds: float, seconds: float) -> NotebookClient:

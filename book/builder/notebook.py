@@ -8,6 +8,7 @@ import os
 import re
 import symtable
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from book.builder.language import without_strings
@@ -62,6 +63,11 @@ def _shown(node: object) -> str:
 
 def may_fail(cell: NotebookNode) -> bool:
     return "raises-exception" in cell.metadata.get("tags", [])
+
+
+def measures(cell: Mapping) -> bool:
+    """Whether its output, which differs from run to run, is not compared with the committed one."""
+    return "nbval-ignore-output" in cell.get("metadata", {}).get("tags", [])
 
 
 def gpus_needed(cell: NotebookNode) -> int:

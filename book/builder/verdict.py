@@ -11,14 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from book.builder.dependencies import dependencies
+from book.builder.notebook import measures
 
 MOST = 3  # Second tries in one run
 TRIED_AGAIN = "what it asserts failed once and is tried again"
-
-
-def measures(cell: Mapping) -> bool:
-    """Whether its output, which differs from run to run, is not compared with the committed one."""
-    return "nbval-ignore-output" in cell.get("metadata", {}).get("tags", [])
 
 
 def claim_failed(cell: Mapping, outputs: Sequence[Mapping]) -> bool:

@@ -167,7 +167,7 @@ def test_notebook_content(built):
     assert zh[5].metadata.jupyter.source_hidden and zh[5].metadata.cellView == "form"
     [run] = notebooks["en"].metadata.d2l_local.runs
     assert (
-        list(run) == ["date", "machine", "versions"]
+        list(run) == ["date", "machine", "others", "versions"]
         and run == notebooks["zh"].metadata.d2l_local.runs[0]
     )
     assert (

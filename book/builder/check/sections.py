@@ -15,10 +15,18 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from book.builder import proof, render, stamps
+from book.builder.certificate import why_not
 from book.builder.check import exercises, length, untranslated
 from book.builder.dependencies import names_of
 from book.builder.model import PARTS, Block, Section
-from book.builder.notebook import code_cells, gpus_needed, may_fail, program, read_notebook
+from book.builder.notebook import (
+    code_cells,
+    gpus_needed,
+    may_fail,
+    measures,
+    program,
+    read_notebook,
+)
 from book.builder.prose import Prose, read
 from book.builder.provenance import Recorded, as_made
 from book.builder.text import Chapter
@@ -278,6 +286,16 @@ def stale(committed: Recorded) -> list[str]:
     ]
 
 
+def uncertified(committed: Recorded) -> list[str]:
+    """How many cells measured while other programs had a hand in it, by run."""
+    found: dict[str, list[str]] = {}
+    for cell in committed.cells:
+        run = committed.run(cell) if measures(cell) else None
+        if run and (why := why_not(run)):
+            found.setdefault(f"of {run['date']}, uncertified: {why}", []).append(cell.id)
+    return [f"{counted(len(cells), 'cell')} {why}" for why, cells in found.items()]
+
+
 def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None) -> list[str]:
     """Compare a notebook with what its text makes, and look at its outputs."""
     if committed is None:
@@ -331,7 +349,8 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
                 found += proof.missing(section, framework, committed)
                 problems += [f"{where}: {p}" for p in found]
                 if committed is not None:
-                    found = stale(Recorded(committed))
+                    recorded = Recorded(committed)
+                    found = [*stale(recorded), *uncertified(recorded)]
                     if lang in section.spoken and original is not None:
                         found += untranslated.outputs(committed, original)
                     unready += [f"{where}: {p}" for p in found]

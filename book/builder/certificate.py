@@ -1,0 +1,138 @@
+"""Whether other programs had a hand in what a notebook measured while it was executed.
+
+A run records what *others* took of the cores while cells that measure were executed, at worst;
+how fast a fixed copy and a fixed product were before and after, because a neighbor can take the
+memory's bandwidth without taking a core; and what troubled the GPUs:
+
+    {"others": {"share": 0.013, "cell": "loops_1", "copy": [9.8, 9.7], "product": [91, 92]}}
+
+(copy in GB/s, product in GFLOP/s). The system counts a core's time in steps of 10 ms, so that
+short cells are judged together, half a second at least.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+
+from book.builder.notebook import measures
+from d2l_local.machine.crowding import MOST, Crowding
+from d2l_local.machine.facts import facts
+
+from nbformat import NotebookNode
+
+DRIFT = 0.15  # A copy that is so much slower or faster afterwards had company
+WINDOW = 0.5  # Seconds over which others' share is told
+TRIES = 3  # Executions of a section until it is published uncertified
+SLOWED = "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown"
+
+
+class Witness:
+    """Looks at what else the machine does, from `begin` to `end`, while cells are executed."""
+
+    def __init__(self) -> None:
+        self.record: dict = {"share": 0.0, "copy": [], "product": []}
+
+    def begin(self) -> None:
+        self._refer()
+        self._open()
+
+    def saw(self, cell: NotebookNode) -> None:
+        """Take note of a cell that has just been executed."""
+        self._cells.append(cell)
+        if time.monotonic() - self._since >= WINDOW:
+            self._close()
+            self._open()
+
+    def end(self) -> None:
+        time.sleep(max(0.0, WINDOW - (time.monotonic() - self._since)))
+        self._close()
+        self._refer()
+
+    def _open(self) -> None:
+        self._cells: list[NotebookNode] = []
+        self._since = time.monotonic()
+        self._crowding = Crowding().__enter__()
+
+    def _close(self) -> None:
+        self._crowding.__exit__()
+        timed = [cell.id for cell in self._cells if measures(cell)]
+        if timed and self._crowding.share > self.record["share"]:
+            self.record.update(share=round(self._crowding.share, 3), cell=timed[0])
+        if timed and (slowed := _slowed()):
+            self.record.update(gpus=slowed)
+
+    def _refer(self) -> None:
+        copy, product = _references()
+        self.record["copy"].append(copy)
+        self.record["product"].append(product)
+        if others := _gpu_processes():
+            self.record.update(gpus=others)
+
+
+def why_not(run: dict) -> str | None:
+    """Say why what was measured in a run is not certified; None if it is."""
+    record = run.get("others")
+    if record is None:
+        return "executed before outputs were certified"
+    if record["share"] > MOST:
+        return f"other programs took {record['share']:.0%} of the cores while {record['cell']} ran"
+    for what in ("copy", "product"):
+        before, after = record[what]
+        if abs(after / before - 1) > DRIFT:
+            return f"a {what}, {before:g} before and {after:g} after, lost or gained its share"
+    return record.get("gpus")
+
+
+def loudness(run: dict) -> float:
+    """Return how far others have disturbed a run: at most 1 if it is certified."""
+    record = run["others"]
+    drifts = [abs(after / before - 1) for before, after in (record["copy"], record["product"])]
+    return max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record)
+
+
+def _references() -> tuple[float, float]:
+    """Return how fast a copy (GB/s, read and written) and a product (GFLOP/s) are now."""
+    import numpy as np
+
+    source, rows = np.ones(4_000_000), np.ones((768, 768), np.float32)
+    target, result = np.empty_like(source), np.empty_like(rows)
+    copy = _median(lambda: np.copyto(target, source))
+    product = _median(lambda: np.dot(rows, rows, out=result))
+    return round(2 * source.nbytes / copy / 1e9, 1), round(2 * len(rows) ** 3 / product / 1e9)
+
+
+def _median(job: Callable[[], object]) -> float:
+    """Return the median time of a job in seconds; it begins warm."""
+    times = []
+    for _ in range(16):
+        started = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times[1:])
+
+
+def _gpu_processes() -> str | None:
+    """Say which processes use GPUs while none of the notebook's does."""
+    pids = _smi("--query-compute-apps=pid").split()
+    return f"GPUs were used by {len(pids)} other processes" if pids else None
+
+
+def _slowed() -> str | None:
+    """Say that a GPU's clock was slowed down, by heat for example."""
+    names = [f"clocks_throttle_reasons.{name}" for name in SLOWED]
+    active = "Active" in _smi(f"--query-gpu={','.join(names)}").replace("Not Active", "")
+    return "a GPU slowed its clock down" if active else None
+
+
+def _smi(query: str) -> str:
+    """Return what NVIDIA's tool answers; nothing without GPUs."""
+    if facts().get("gpus"):
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            command = ["nvidia-smi", query, "--format=csv,noheader"]
+            found = subprocess.run(command, capture_output=True, text=True, timeout=20)
+            return "" if found.returncode else found.stdout
+    return ""

@@ -1,0 +1,101 @@
+"""Whether a build notices that other programs have a hand in what its cells measure."""
+
+from __future__ import annotations
+
+import itertools
+
+from book.builder import build, certificate
+from book.builder.certificate import Witness, loudness, why_not
+from book.builder.cli import main
+from book.builder.notebook import read_notebook
+from d2l_local.machine.crowding import Crowding
+
+import pytest
+import small_chapter
+from nbformat.v4 import new_code_cell
+
+TIMED = """
+```{code-cell}
+:tags: [nbval-ignore-output]
+print(__import__("random").random())
+```
+"""
+QUIET = {"share": 0.04, "cell": "a", "copy": [10.0, 9.0], "product": [90, 100]}
+
+
+def test_what_is_certified():
+    assert why_not({"others": QUIET}) is None and loudness({"others": QUIET}) <= 1
+    for loud, told in (
+        ({"share": 0.06}, "other programs took 6% of the cores while a ran"),
+        ({"copy": [10.0, 8.0]}, "a copy, 10 before and 8 after, lost or gained its share"),
+        ({"product": [80, 100]}, "a product, 80 before and 100 after, lost or gained its share"),
+        ({"gpus": "a GPU slowed its clock down"}, "a GPU slowed its clock down"),
+    ):
+        run = {"others": {**QUIET, **loud}}
+        assert why_not(run) == told and loudness(run) > 1
+    assert why_not({}) == "executed before outputs were certified"
+
+
+def test_a_witness_judges_timed_cells_over_half_a_second(monkeypatch):
+    """Others compute in the third window only, in which no cell is timed, then in the fourth."""
+    now, shares = itertools.count(), iter([0.01, 0.0, 0.9, 0.3, 0.0])
+    monkeypatch.setattr(certificate.time, "monotonic", lambda: next(now) / 5)
+    monkeypatch.setattr(certificate.time, "sleep", lambda seconds: None)
+
+    class Made(Crowding):
+        def __exit__(self, *exception):
+            self.share = next(shares)
+
+    monkeypatch.setattr(certificate, "Crowding", Made)
+    witness = Witness()
+    witness.begin()
+    for name in "abcdefgh":
+        timed = {"tags": ["nbval-ignore-output"]} if name not in "ef" else {}
+        cell = new_code_cell("1", metadata=timed)
+        cell.id = name
+        witness.saw(cell)
+    witness.end()
+    assert witness.record["share"] == 0.3 and witness.record["cell"] == "g"
+    assert len(witness.record["copy"]) == len(witness.record["product"]) == 2
+    assert min(*witness.record["copy"], *witness.record["product"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("shares", "published"), [([0.0], 0.0), ([0.5, 0.0], 0.0), ([0.3, 0.2, 0.4], 0.2)]
+)
+def test_a_section_is_executed_again_while_others_compute(
+    tmp_path, monkeypatch, capsys, shares, published
+):
+    left = list(shares)
+
+    class Loud(Witness):
+        def begin(self):
+            self.record = {**QUIET, "share": left.pop(0)}
+
+        def saw(self, cell):
+            pass
+
+        def end(self):
+            pass
+
+    monkeypatch.setattr(build, "Witness", Loud)
+    small_chapter.make(tmp_path, small=small_chapter.bilingual(TIMED, "pytorch"))
+    root = ["--root", str(tmp_path)]
+    assert main(["build", *root]) == 0 and not left
+    told = capsys.readouterr().out
+    path = tmp_path / "chapters/pytorch/zh/small.ipynb"
+    [run] = read_notebook(path).metadata["d2l_local"]["runs"]
+    assert run["others"]["share"] == published
+    line = f"1 cell of {run['date']}, uncertified: other programs took {published:.0%} of the cores"
+    assert (line in told) == (published > 0)
+    assert main(["check", *root]) == 0
+    assert capsys.readouterr().out.count(f"{path.name}: {line}") == (2 if published else 0)
+    assert main(["check", "--release", *root]) == (1 if published else 0)
+
+
+def test_a_notebook_that_measures_nothing_needs_no_certificate(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "Witness", None)
+    text = TIMED.replace(":tags: [nbval-ignore-output]\n", "")
+    small_chapter.make(tmp_path, small=small_chapter.bilingual(text, "pytorch"))
+    assert main(["build", "--root", str(tmp_path)]) == 0
+    assert main(["check", "--release", "--root", str(tmp_path)]) == 0
