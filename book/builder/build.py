@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from book.builder import proof, render
+from book.builder import proof, render, values
 from book.builder.certificate import TRIES, Witness, loudness, why_not
 from book.builder.check import sections as check
 from book.builder.execute import execute
@@ -66,13 +68,19 @@ def build_section(
     """
     sources = {lang: executed_language(section, lang) for lang in section.langs}
     built, renewed = Built(0, 0), {}
+    where = {lang: where_of(section, framework, lang) for lang in section.langs}
     for lang in dict.fromkeys(sources.values()):
-        renewed[lang] = renew(section, framework, lang, force, kernel, built)
-    proved = prove(section, framework, force, kernel)
+        with named(where[lang]):
+            renewed[lang], warnings = renew(section, framework, lang, force, kernel, built)
+        built.warnings += [f"{where[lang]}: {what}" for what in warnings]
+    with named(where[section.langs[0]]):
+        proved = prove(section, framework, force, kernel)
     for lang, source in sources.items():
         notebook = render.notebook(section, framework, lang)
         recorded = Recorded(notebook)
         recorded.share(renewed[source])
+        missing = values.fill(notebook, section.rows(lang))
+        built.warnings += [f"{where[lang]}: {what}" for what in missing]
         recorded.put_notes(section.chapter.word(lang, "stale", STALE))
         notebook.metadata["d2l_local"].update({"proved": proved} if proved else {})
         path = section.chapter.notebook_path(framework, lang, section.name)
@@ -80,10 +88,29 @@ def build_section(
     return built
 
 
+def where_of(section: Section, framework: str, lang: str) -> str:
+    """Return the path of a notebook from the root, as a reader of messages looks for it."""
+    path = section.chapter.notebook_path(framework, lang, section.name)
+    return path.relative_to(section.chapter.root).as_posix()
+
+
+@contextlib.contextmanager
+def named(where: str) -> Iterator[None]:
+    """Have an error say which notebook it is of."""
+    try:
+        yield
+    except BuildError as error:
+        raise BuildError(f"{where}, {error}") from None
+
+
 def renew(
     section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built
-) -> Recorded:
-    """Return a notebook with all its outputs, executing it if any of them is to be new."""
+) -> tuple[Recorded, list[str]]:
+    """Return a notebook with all its outputs, executing it if any of them is to be new.
+
+    And what its author should know of it.
+    """
+    warnings = []
     notebook = Recorded(render.notebook(section, framework, lang))
     committed = read_notebook(section.chapter.notebook_path(framework, lang, section.name))
     splits = keep(notebook, Recorded(committed)) if committed is not None else []
@@ -100,14 +127,15 @@ def renew(
             deal(split, notebook, made)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
-        built.warnings.append(f"without outputs until they are executed: {names}")
+        warnings.append(f"without outputs until they are executed: {names}")
         for cell in ready:
             empty(cell)
     notebook.tidy()
     built.executed += len(ready) if kernel else 0
     built.cells += len(notebook.cells)
-    built.warnings += [*check.stale(notebook), *check.uncertified(notebook)]
-    return notebook
+    if ready and kernel:
+        warnings += check.uncertified(notebook)
+    return notebook, [*warnings, *check.stale(notebook)]
 
 
 def renewable(notebook: Recorded, force: bool = False) -> list[NotebookNode]:

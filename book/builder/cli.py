@@ -54,17 +54,15 @@ def command_build(chapter: Chapter, args: argparse.Namespace) -> int:
 def build_one(section: Section, framework: str, args: argparse.Namespace) -> bool:
     """Build a section and say what came of it; return whether it succeeded."""
     started = time.monotonic()
-    path = section.chapter.notebook_path(framework, section.langs[0], section.name)
-    where = path.relative_to(section.chapter.root)
     print(f"{framework}/{section.name} ...", end=" ", flush=True)
     try:
         built = build_section(section, framework, args.force, args.kernel)
     except BuildError as error:
-        print(f"failed\n{where}, {error}")
+        print(f"failed\n{error}")
         return False
     print(f"{built}, {time.monotonic() - started:.0f} s")
     for warning in built.warnings:
-        print(f"warning: {where}: {warning}")
+        print(f"warning: {warning}")
     return True
 
 
@@ -85,7 +83,8 @@ def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
         for framework in section.frameworks
         for warning in length.warnings(section, framework)
     ]
-    for warning in unready + untried + lengths:
+    by_hand = [problem for section in sections for problem in check.typed(section)]
+    for warning in [*unready, *untried, *lengths, *(by_hand if args.section else [])]:
         print(f"warning: {warning}")
     print_table(length.table(sections))
     print("\n".join(problems) or "text, languages and notebooks agree")

@@ -57,6 +57,8 @@ class Block:
     tags: list[str] = field(default_factory=list)
     strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
     kind: str = ""  # One of `PROSE`; of code, its tag among `CODE`
+    minutes: int = 0  # That an exercise takes
+    level: int = 0  # How hard it is, from 1 to 3
     refused: str = ""  # What is said to a wrong answer, or to a false measurement
     denials: list[Block] = field(default_factory=list)  # The false measurements of code
 
@@ -127,6 +129,10 @@ class Section:
         index = self.chapter.index(lang)
         return [pick(parts, index) for *_, parts in comments(block.source)]
 
+    def rows(self, lang: str) -> dict[str, str]:
+        """Return the strings of the code, each as a language has it."""
+        return {k: v for block in self.code() for k, v in block.strings.get(lang, {}).items()}
+
     def code_in(self, block: Block, lang: str) -> str:
         """Return the code of a block with the comments and strings of a language."""
         source = put_strings(block.source, block.strings.get(lang, {}))
@@ -139,8 +145,21 @@ class Section:
         return {b.line: places.setdefault(b.id or b.line, len(places)) for b in self.blocks}
 
 
+@dataclass
+class Entry:
+    """A section as the others name it: the chapter's outline has one for each, in order."""
+
+    name: str
+    number: int  # 0 for what is no section of its own: the index, the references
+    titles: dict[str, str]  # By language
+    frameworks: list[str]
+
+    def title(self, lang: str) -> str:
+        return f"{self.number}. {self.titles[lang]}" if self.number else self.titles[lang]
+
+
 class Settings:
-    """What holds for all texts: the languages, frameworks and addresses of the chapter."""
+    """What holds for all texts: the languages, frameworks, addresses and order of the chapter."""
 
     def __init__(self, root: Path):
         self.root = root
@@ -151,7 +170,10 @@ class Settings:
             what = " ".join(str(error).split())
             raise BuildError(f"{file.relative_to(root)}: {what}") from None
         self.languages = self.glossary["languages"]
-        self.frameworks = frameworks.load(root / "d2l_local/base/frameworks.ini")
+        try:
+            self.frameworks = frameworks.load(root / "d2l_local/base/frameworks.ini")
+        except ValueError as error:
+            raise BuildError(str(error)) from None
         project = read_text(root / "pyproject.toml", root)
         found = re.search(r'^Repository\s*=\s*"(.+?)/?"', project, re.MULTILINE)
         if not found:
@@ -172,6 +194,37 @@ class Settings:
     def index(self, lang: str) -> int:
         """Return the place of a language in the table of languages."""
         return [*self.languages, lang].index(lang)
+
+    @cached_property
+    def outline(self) -> list[Entry]:
+        """Return the sections in reading order: as the index links them, the others after these.
+
+        Without an index there is no order, and nothing to number.
+        """
+        texts = {
+            path.stem: read_text(path, self.root)
+            for path in sorted((self.root / "chapters/text").glob("*.md"))
+        }
+        linked = ["index", *re.findall(r"\(([\w-]+)\.ipynb\)", texts.get("index", ""))]
+        found: list[Entry] = []
+        for name in dict.fromkeys([*linked, *texts] if "index" in texts else texts):
+            if name in texts:
+                found.append(self._entry(name, texts[name]))
+                if "index" in texts and found[-1].number:
+                    found[-1].number = sum(entry.number > 0 for entry in found)
+                else:
+                    found[-1].number = 0
+        return found
+
+    def _entry(self, name: str, text: str) -> Entry:
+        front = yaml.safe_load(text.partition("---\n")[2].partition("\n---")[0]) or {}
+        titles = {
+            lang: title.strip()
+            for lang, title in re.findall(r'^\+\+\+ .*"lang": "([\w-]+)".*\n# (.+)$', text, re.M)
+        }
+        if front.get("draft"):
+            titles = dict([*titles.items()][:1])  # Which of the others is all there?
+        return Entry(name, int(front.get("exercises", True)), titles, front.get("frameworks", []))
 
     def notebook_path(self, framework: str, lang: str, name: str) -> Path:
         return self.root / "chapters" / framework / lang / f"{name}.ipynb"

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from book.builder.language import without_strings
-from d2l_local.data import sample
 
 import nbformat
 from nbformat import NotebookNode
@@ -43,12 +42,18 @@ def code_key(source: str, strings: bool = True) -> str:
     It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields. With other
     images, a cell that loads them is another program.
     """
-    images = sample.digest() if LOADS_IMAGES.search(source) else ""
+    images = _images() if LOADS_IMAGES.search(source) else ""
     try:
         tree = ast.parse(as_python(source))
         return _shown(tree if strings else without_strings(tree)) + images
     except SyntaxError:
         return source + images
+
+
+def _images() -> str:
+    from d2l_local.data import sample  # Which needs NumPy; the web book's environment has none
+
+    return sample.digest()
 
 
 def _shown(node: object) -> str:

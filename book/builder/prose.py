@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from book.builder.values import ROLE, hidden
+
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -28,6 +30,7 @@ class Prose:
     math: set = field(default_factory=set)
     links: Counter = field(default_factory=Counter)
     texts: list = field(default_factory=list)
+    quoted: Counter = field(default_factory=Counter)  # Numbers of outputs, by name
     raw: list = field(default_factory=list)  # MyST that GitHub would show as it stands
 
     @property
@@ -42,8 +45,8 @@ class Prose:
 
 @functools.cache  # A check reads each block for its words, its links and its terms
 def read(source: str) -> Prose:
-    prose, level = Prose(), None
-    for token in PARSER.parse(source):
+    prose, level = Prose(quoted=Counter(ROLE.findall(source))), None
+    for token in PARSER.parse(hidden(source)):
         if token.type == "heading_open":
             level = int(token.tag[1])
         elif token.type in ("fence", "code_block"):

@@ -25,6 +25,7 @@ from importlib import metadata
 from book.builder.dependencies import because, digests
 from book.builder.model import PARTS
 from book.builder.notebook import code_cells, code_key, gpus_needed
+from book.builder.values import as_written
 from d2l_local.base import frameworks
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
@@ -225,6 +226,8 @@ def as_made(notebook: NotebookNode) -> NotebookNode:
     bare = copy.deepcopy(notebook)
     bare.metadata.pop("d2l_local", None)
     bare.cells = [cell for cell in bare.cells if not is_note(cell)]
+    for cell in bare.cells:
+        as_written(cell)
     for cell in code_cells(bare):
         empty(cell)
         cell.execution_count = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from book.builder.model import Section
@@ -33,7 +32,8 @@ def readmes(chapter: Chapter) -> dict[Path, str]:
 
 def table(chapter: Chapter, first: str) -> str:
     """Return the table as Markdown, with the columns of the language ``first`` in front."""
-    sections = in_order(chapter.sections())
+    order = [entry.name for entry in chapter.outline]
+    sections = sorted(chapter.sections(), key=lambda section: order.index(section.name))
     langs = [lang for lang in chapter.languages if any(lang in s.langs for s in sections)]
     columns = [
         (framework, lang)
@@ -51,19 +51,10 @@ def table(chapter: Chapter, first: str) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def in_order(sections: list[Section]) -> list[Section]:
-    """Return the sections in reading order: as the index links them, the others after these."""
-    index = next((section for section in sections if section.name == "index"), None)
-    prose = "".join(block.source for block in index.blocks if block.lang) if index else ""
-    linked = ["index", *re.findall(r"\(([\w-]+)\.ipynb\)", prose)]
-    return sorted(sections, key=lambda s: linked.index(s.name) if s.name in linked else len(linked))
-
-
 def link(section: Section, framework: str, lang: str) -> str:
     """Return the link to a notebook under its title, or nothing where there is none."""
     if framework not in section.frameworks or lang not in section.langs:
         return ""
-    first = next(block for block in section.blocks if block.lang == lang)
-    title = first.source.partition("\n")[0].lstrip("# ")
+    title = next(e.title(lang) for e in section.chapter.outline if e.name == section.name)
     path = section.chapter.notebook_path(framework, lang, section.name)
     return f"[{title}]({path.relative_to(section.chapter.root).as_posix()})"

@@ -10,7 +10,9 @@ import html
 import re
 from collections.abc import Callable
 
+from book.builder import values
 from book.builder.model import FOLDED, Block, Section, choices
+from book.builder.size import minutes
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -31,6 +33,13 @@ if hosted or "D2L_SOURCE" in os.environ:  # {comment}
 SPEAK = """
 os.environ["D2L_LANGUAGE"] = "{lang}"
 """
+
+TIME = "{glue:text}`time`"  # What the sections say instead of typing how long they take
+USUAL = {
+    "time": "{all} minutes ({reading} to read, {doing} to predict, {exercises} for the exercises)",
+    "time-short": "{all} minutes",
+    "minutes": "{minutes} minutes",
+}
 
 # Followed by what follows "github.com/" in a notebook's own address.
 HOSTS = {
@@ -58,6 +67,9 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
         elif question and answers(block):
             ask(cells[-1], question)
             question = None
+    if beside := neighbors(section, framework, lang):
+        cells.append(new_markdown_cell(beside, id="next"))
+        describe(section, cells[-1], blocks[-1])
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(
         cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
@@ -75,11 +87,15 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[N
         framework=framework,
         source=section.chapter.source,
     )
-    cells = [new_markdown_cell(f"{title}\n\n{links(section, framework, lang)}", id="title")]
+    beside = neighbors(section, framework, lang)
+    above = "\n\n".join(filter(None, [links(section, framework, lang), beside]))
+    cells = [new_markdown_cell(f"{numbered(section, title, lang)}\n\n{above}", id="title")]
     if section.code_of(framework):
         cells.append(new_code_cell(setup, id="setup"))
     if rest.strip():
-        cells.append(new_markdown_cell(rest.strip(), id=block.id))
+        takes = minutes(section, framework)
+        time = words(section, "time" if takes["exercises"] else "time-short", lang, takes)
+        cells.append(new_markdown_cell(rest.strip().replace(TIME, time), id=block.id))
     for cell in cells:
         describe(section, cell, block)
     return cells
@@ -93,6 +109,8 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNod
     else:
         cell = new_code_cell(section.code_in(block, lang), id=name)
     describe(section, cell, block)
+    if block.lang and values.ROLE.search(cell.source):
+        cell.metadata["d2l_local"]["template"] = cell.source
     tags = [tag for tag in block.tags if tag not in section.chapter.frameworks]
     if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
         tags.append("nbval-raises-exception")
@@ -146,10 +164,43 @@ def links(section: Section, framework: str, lang: str) -> str:
     return " · ".join(found)
 
 
+def numbered(section: Section, title: str, lang: str) -> str:
+    """Return the title of a section with its number, if it has one."""
+    found = [entry for entry in section.chapter.outline if entry.name == section.name]
+    return f"# {found[0].title(lang)}" if found and lang in found[0].titles else title
+
+
+def neighbors(section: Section, framework: str, lang: str) -> str:
+    """Return the line that links the sections before and after this one."""
+    there = [
+        entry
+        for entry in section.chapter.outline
+        if framework in entry.frameworks and lang in entry.titles
+    ]
+    names = [entry.name for entry in there]
+    if "index" not in names or section.name not in names:
+        return ""
+    place = names.index(section.name)
+    before, after = there[max(0, place - 1) : place], there[place + 1 : place + 2]
+    found = [f"← [{entry.title(lang)}]({entry.name}.ipynb)" for entry in before]
+    found += [f"[{entry.title(lang)}]({entry.name}.ipynb) →" for entry in after]
+    return " · ".join(found)
+
+
+def words(section: Section, key: str, lang: str, numbers: dict[str, int]) -> str:
+    """Return a sentence that the builder itself writes, with its numbers."""
+    return section.chapter.word(lang, key, USUAL[key]).format(**numbers)
+
+
 def prose(block: Block, word: Callable[..., str | None]) -> str:
     """Return what a notebook shows of a prose block; `word` looks up the language's words."""
     if block.kind == "reference":
         return f'<a id="{block.id}"></a>{block.source}'
+    if block.kind == "exercise" and block.minutes:
+        about = (word("minutes") or USUAL["minutes"]).format(minutes=block.minutes)
+        number = re.match(r"\*\*.*?\*\* ?|", block.source)
+        first = number[0] if number else ""
+        return f"{first}{'•' * block.level} *{about}* {block.source[len(first) :]}"
     if block.kind not in FOLDED:
         return block.source
     title, text = word(block.kind) or block.kind.capitalize(), block.source

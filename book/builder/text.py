@@ -53,6 +53,7 @@ import yaml
 from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbformat import NotebookNode
 
+NUMBERS = ("minutes", "level")  # That only an exercise has
 FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
 
 
@@ -143,14 +144,16 @@ def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:
     if "strings" in cell.metadata:
         return read_strings_block(cell, line, where)
     prose = cell.cell_type == "markdown"
-    keys = {"lang", "id", "of", "tags", "kind"} if prose else {"tags", "refused"}
+    keys = {"lang", "id", "of", "tags", "kind", *NUMBERS} if prose else {"tags", "refused"}
     unknown = set(cell.metadata) - keys
     if unknown or cell.cell_type == "raw":
         what = ", ".join(sorted(unknown)) or "raw cell"
         raise BuildError(f"{where}:{line}: unknown key {what}")
-    if not all(isinstance(value, str) for key, value in cell.metadata.items() if key != "tags"):
-        strings = ", ".join(sorted(keys - {"tags"}))
+    others = {key: value for key, value in cell.metadata.items() if key not in ("tags", *NUMBERS)}
+    if not all(isinstance(value, str) for value in others.values()):
+        strings = ", ".join(sorted(keys - {"tags", *NUMBERS}))
         raise BuildError(f"{where}:{line}: {strings} are strings")
+    refuse_numbers(cell, line, where)
     lang = cell.metadata.get("lang", "en")
     if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", lang):  # It names a folder
         raise BuildError(f"{where}:{line}: lang is a language's code, such as zh, not {lang!r}")
@@ -168,6 +171,18 @@ def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:
             '"id": "two-devices"}; an id has lower-case letters, digits and hyphens'
         )
     return block
+
+
+def refuse_numbers(cell: NotebookNode, line: int, where: Path) -> None:
+    """Refuse minutes and levels that are none, or are no exercise's."""
+    minutes, level = cell.metadata.get("minutes", 1), cell.metadata.get("level", 1)
+    known = type(minutes) is type(level) is int and minutes > 0 and level in (1, 2, 3)
+    exercise = cell.metadata.get("kind") == "exercise"
+    if not known or not (exercise or {"minutes", "level"}.isdisjoint(cell.metadata)):
+        raise BuildError(
+            f'{where}:{line}: an exercise, and nothing else, may say "minutes": 5 and how hard it '
+            'is, "level": 1, 2 or 3'
+        )
 
 
 def read_strings_block(cell: NotebookNode, line: int, where: Path) -> Strings:
@@ -247,7 +262,9 @@ def give(part: Strings, cells: list[Block], where: Path) -> None:
 def refuse_taken_ids(blocks: list[Block], where: Path) -> None:
     seen = set()
     for block in blocks:
-        if block.lang and ((block.lang, block.id) in seen or block.id in ("title", "setup")):
+        if block.lang and (
+            (block.lang, block.id) in seen or block.id in ("title", "setup", "next")
+        ):
             raise BuildError(f"{where}:{block.line}: [{block.lang}/{block.id}] the id is taken")
         seen.add((block.lang, block.id))
 

@@ -20,12 +20,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
-from book.web import BuildError
+from book.builder.model import Settings
+from book.builder.notebook import BuildError
 from book.web.merge import merged_page, title_of
-from d2l_local.base import frameworks
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.base.processes import temporary_folder
 from d2l_local.machine.facts import in_words
@@ -59,25 +58,18 @@ ICONS = {
 MARK = ".made-by-book-web"
 
 
-class Book:
+class Book(Settings):
     """The notebooks of the chapter, and what the project says about itself."""
 
     def __init__(self, root: Path):
-        self.root = root
-        glossary = yaml.safe_load((root / "chapters/text/glossary.yml").read_text("utf-8"))
-        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-        self.repository = project["urls"]["Repository"].rstrip("/")
-        try:
-            self.frameworks = frameworks.load(root / "d2l_local/base/frameworks.ini")
-        except ValueError as error:
-            raise BuildError(str(error)) from None
-        for name in [*self.frameworks, *glossary["languages"]]:
+        super().__init__(root)
+        for name in [*self.frameworks, *self.languages]:
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]*", str(name)):
                 raise BuildError(f"{name!r} names a folder: letters, digits and hyphens only")
         self.labels = yaml.safe_load((root / "book/web/labels.yml").read_text("utf-8"))
         self.languages = {
             lang: words
-            for lang, words in glossary["languages"].items()
+            for lang, words in self.languages.items()
             if any(root.glob(f"chapters/*/{lang}/*.ipynb"))
         }
         if not self.languages:
@@ -98,14 +90,14 @@ class Book:
                 notebook = nbformat.read(path, as_version=4)
                 sections.setdefault(path.stem, {})[framework] = notebook
         order = ["index"]
-        for notebook in self.index({**self.sections, lang: sections}, lang).values():
+        for notebook in self.index_page({**self.sections, lang: sections}, lang).values():
             for cell in notebook.cells[1:]:
                 if cell.cell_type == "markdown":
                     order += [Path(link[2]).stem for link in LINK.finditer(cell.source)]
         order += sections
         return {name: sections[name] for name in dict.fromkeys(order) if name in sections}
 
-    def index(self, sections: dict[str, dict[str, dict]], lang: str) -> dict:
+    def index_page(self, sections: dict[str, dict[str, dict]], lang: str) -> dict:
         """Return the notebooks of a language's index; if it has none yet, the first language's."""
         for known in [sections[lang], *sections.values()]:
             if "index" in known:
@@ -113,7 +105,7 @@ class Book:
         raise BuildError(f"no index.ipynb in chapters/*/{lang}; it says in which order to read")
 
     def title(self, lang: str) -> str:
-        return title_of(self.index(self.sections, lang))
+        return title_of(self.index_page(self.sections, lang))
 
     def translations(self, name: str) -> list[str]:
         """Return the languages that have a page; each has an index."""

@@ -23,7 +23,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from book.web import BuildError
+from book.builder.notebook import BuildError
+from book.builder.values import ROLE
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -54,11 +55,14 @@ class Item:
     outputs: dict[str, list] = field(default_factory=dict)  # Framework to outputs
     count: int | None = None  # The execution count
     cells: list[Item] = field(default_factory=list)  # of a fold: its prose and code
+    template: str = ""  # of prose that quotes outputs: how it is written
+    values: dict[str, list[str]] = field(default_factory=dict)  # Framework to what it quotes
 
     @property
     def key(self) -> tuple:
         """What makes two frameworks' items the same."""
-        return self.place, self.type, self.kind, self.title, self.source, tuple(self.parts.items())
+        source = self.template or self.source
+        return self.place, self.type, self.kind, self.title, source, tuple(self.parts.items())
 
     def holds(self, other: Item) -> bool:
         """Return whether a folded cell that comes next belongs into this fold."""
@@ -74,9 +78,10 @@ def read(notebook: NotebookNode, framework: str, labels: dict[str, str]) -> list
     result: list[Item] = []
     seen: Counter = Counter()
     for cell in notebook.cells:
-        if cell.id in ("title", "setup"):
-            continue
         known = cell.metadata.get("d2l_local", {})
+        # On a page nobody can type a guess, and the theme has the links that lead on
+        if cell.id in ("title", "setup", "next") or known.get("kind") == "guess":
+            continue
         if "order" not in known:
             raise BuildError(
                 f"{framework}: the cell {cell.id} does not say where its block stands in the text; "
@@ -85,6 +90,8 @@ def read(notebook: NotebookNode, framework: str, labels: dict[str, str]) -> list
         place = (known["order"], seen[known["order"]])
         seen[known["order"]] += 1
         item = Item(cell.cell_type, cell.source, cell.id, place, [framework], known.get("kind", ""))
+        if "template" in known:
+            item.template, item.values = known["template"], {framework: known["values"]}
         if item.type == "markdown":
             read_prose(item)
         elif item.type == "code":
@@ -97,6 +104,7 @@ def read(notebook: NotebookNode, framework: str, labels: dict[str, str]) -> list
             title = item.title or html.escape(labels.get(item.kind, labels["code"]))
             item.title = ""
             fold = Item("fold", item.source, item.id, place, [framework], item.kind, title)
+            fold.template = item.template
             fold.cells.append(item)
             result.append(fold)
     return result
@@ -107,6 +115,8 @@ def read_prose(item: Item) -> None:
     found = FOLD.fullmatch(item.source.strip())
     if found:
         item.title, item.source = found[1].strip(), found[2].strip()
+        if written := FOLD.fullmatch(item.template.strip()):
+            item.template = written[2].strip()
     # Several folds in one cell, or one in another, stay as Markdown has them
     item.folded = bool(found) or (item.kind in FOLDED and "<details>" not in item.source)
 
@@ -118,12 +128,13 @@ def read_code(item: Item, cell: NotebookNode, framework: str, labels: dict[str, 
         item.kind = item.kind or "solution"
     hidden = cell.metadata.get("jupyter", {})
     source_hidden, outputs_hidden = hidden.get("source_hidden"), hidden.get("outputs_hidden")
-    item.folded = item.kind in FOLDED or bool(source_hidden and outputs_hidden)
-    if item.folded:
+    whole = bool(source_hidden and outputs_hidden) and item.kind != "score"
+    item.folded = item.kind in FOLDED or whole
+    if item.folded or source_hidden:
         item.source = COLAB_TITLE.sub("", item.source)
-    elif source_hidden:
+    if source_hidden and not item.folded:
         item.parts["input"] = html.escape(labels["code"])
-    elif outputs_hidden:
+    if outputs_hidden and not item.folded:
         item.parts["output"] = html.escape(labels["output"])
 
 
@@ -135,8 +146,27 @@ def merge(books: Iterable[list[Item]]) -> list[Item]:
         if first is not item:
             first.frameworks += item.frameworks
             first.outputs |= item.outputs
+            first.values |= item.values
             first.cells = merge([first.cells, item.cells])
     return sorted(result.values(), key=lambda item: item.place)
+
+
+def quoting(item: Item) -> str:
+    """Return prose with the numbers that it quotes, each framework's for its readers."""
+    if len(item.values) < 2:
+        return item.source
+    by_place = iter(zip(*item.values.values(), strict=True))
+
+    def shown(_: re.Match) -> str:
+        numbers = next(by_place)
+        if len(set(numbers)) == 1:
+            return numbers[0]
+        return "".join(
+            f'<span class="framework framework-{framework}">{number}</span>'
+            for framework, number in zip(item.values, numbers, strict=True)
+        )
+
+    return ROLE.sub(shown, item.template)
 
 
 class Page:
@@ -156,7 +186,7 @@ class Page:
                 self.add_code(item, fold)
             else:
                 self.mark(self.about(item, fold), "" if fold else item.id)
-                self.cells.append(new_markdown_cell(item.source))
+                self.cells.append(new_markdown_cell(quoting(item)))
 
     def fold(self, item: Item) -> dict:
         anchor = item.id

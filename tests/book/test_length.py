@@ -5,6 +5,7 @@ from __future__ import annotations
 from book.builder.check import length
 from book.builder.check import sections as check
 from book.builder.cli import main
+from book.builder.size import HAN_PER_WORD, measure, words
 
 import pytest
 from small_chapter import END, bilingual, make
@@ -42,19 +43,19 @@ def test_size_is_what_a_reader_gets_through(tmp_path):
     prose = (
         "Two *words*, [one](https://a.example/b) $x + y$ `code` <b>and</b> 1,000:\n\n```\nno\n```"
     )
-    assert length.words(prose) == 5
-    assert length.words("两个GPU，`x`上 $y$ 共2块。一") == 2 + 6 / length.HAN_PER_WORD
+    assert words(prose) == 5
+    assert words("两个GPU，`x`上 $y$ 共2块。一") == 2 + 6 / HAN_PER_WORD
     after = END.replace('"end"', '"early"') + cell(9)
     code = cell(2, "mxnet") + cell(3, "aside") + cell(4) + after
-    size = length.measure(section(tmp_path, code), "mxnet", "en")
+    size = measure(section(tmp_path, code), "mxnet", "en")
     assert size.words == WORDS + 3  # Title, "Words." and the heading of the summary
     assert size.cells == [2, 4]
-    assert length.measure(section(tmp_path, code), "pytorch", "en").cells == [4]
+    assert measure(section(tmp_path, code), "pytorch", "en").cells == [4]
 
 
 def test_asides_count_apart(tmp_path):
     made = section(tmp_path, aside("Two words\n\nAnd three more.", "题目\n\n一二三四五六七"))
-    english, chinese = (length.measure(made, "mxnet", lang) for lang in ("en", "zh"))
+    english, chinese = (measure(made, "mxnet", lang) for lang in ("en", "zh"))
     assert english.words == WORDS + 3 and english.aside_words == 5
     assert chinese.words == (HAN + 6) / 1.5 and chinese.aside_words == 9 / 1.5
 

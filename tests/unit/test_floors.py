@@ -33,7 +33,7 @@ BOOK = {
     "book.builder": (),
     "book.figures": (),
     "book.font": (),
-    "book.web": (),
+    "book.web": ("book.builder",),
     "book.nbval": ("book.builder",),
     "book.fashion_mnist_sample": (),
 }

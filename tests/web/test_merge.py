@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from book.web import BuildError
+from book.builder.notebook import BuildError
 from book.web.build import timelines
 from book.web.merge import merged_page
 
@@ -230,6 +230,49 @@ def test_parts_that_jupyter_hides_are_folded(hidden, parts):
     made = of_text(("mp", c("x", "{}", hidden=[hidden])), ("mp", c("y")))
     assert [state.get("parts") for state, _ in marked(made)] == [parts, parts, parts, None]
     assert [cell[:2] for cell in shown(made)] == [(w, None) for w in ("all", "m", "p", "all")]
+
+
+def test_what_keeps_score_folds_its_code_and_its_answer_apart():
+    def cell(kind):
+        source = "# @title Score\nassert x"
+        return lambda _: sample.code("c", source, kind=kind, hidden=["source", "outputs"])
+
+    [(whole, _)] = marked(of_text(("m", cell(None))))
+    assert whole["fold"]["title"] == "Code" and "parts" not in whole
+    [(mark, made)] = marked(of_text(("m", cell("score"))))
+    assert mark["parts"] == {"input": "Code", "output": "Measured"} and made.source == "assert x"
+
+
+def test_a_page_has_no_line_for_a_guess_and_no_links_of_the_notebook_s_own():
+    made = of_text(
+        ("m", lambda _: sample.code("g", "guess = ...", kind="guess")),
+        ("m", lambda _: sample.prose("next", "[2. Two](two.ipynb) →")),
+        ("m", lambda _: sample.prose("words", "Words.")),
+    )
+    assert [cell.source for _, cell in marked(made)] == ["Words."]
+
+
+def quoting(fold, **numbers):
+    """Return the page of a block that quotes two numbers, and in which mark it stands."""
+    cells = {}
+    for letter, shown in numbers.items():
+        cell = sample.prose("p", fold.format("It is {} of {}.".format(*shown)))
+        written = fold.format("It is {glue:text}`x` of {glue:text}`y:.0f`.")
+        cell.metadata["d2l_local"].update(template=written, values=list(shown))
+        cells[WHO[letter]] = sample.placed([cell])
+    [(mark, made)] = marked(page(cells))
+    return made.source, mark
+
+
+@pytest.mark.parametrize("fold", ["{}", "<details><summary>More</summary>\n\n{}\n\n</details>"])
+def test_prose_that_quotes_outputs_stands_once_with_each_framework_s_numbers(fold):
+    source, mark = quoting(fold, m="15", p="25")
+    spans = [
+        f'<span class="framework framework-{name}">{number}</span>'
+        for name, number in (("mxnet", 1), ("pytorch", 2))
+    ]
+    assert source == f"It is {''.join(spans)} of 5." and "frameworks" not in mark
+    assert quoting(fold, m="15", p="15")[0] == quoting(fold, m="15")[0] == "It is 1 of 5."
 
 
 def test_two_folds_in_one_cell_stay_as_they_are():

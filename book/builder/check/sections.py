@@ -6,6 +6,7 @@ Each function tells problems, one line each.
 from __future__ import annotations
 
 import builtins
+import copy
 import json
 import keyword
 import re
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from book.builder import proof, render, stamps
+from book.builder import proof, render, stamps, values
 from book.builder.certificate import why_not
 from book.builder.check import exercises, length, untranslated
 from book.builder.dependencies import names_of
@@ -154,6 +155,20 @@ def not_denied(section: Section) -> list[str]:
     return problems
 
 
+def typed(section: Section) -> list[str]:
+    """Numbers typed by hand in prose right below an output, which may be another one's."""
+    found: dict[int, str] = {}
+    for framework in section.frameworks:
+        above = None
+        for block in section.blocks_of(framework, section.langs[0]):
+            numbers = read(block.source).numbers if block.lang and not block.kind else {}
+            if numbers and above and not above.lang and above.kind not in PARTS:
+                listed = ", ".join(numbers)
+                found[block.line] = at(section, block, f"numbers typed below an output: {listed}")
+            above = block
+    return [*found.values()]
+
+
 def gpu_tags(block: Block) -> Iterator[str]:
     """Tags for GPUs that do not say what the cell asks."""
     for tag in block.tags:
@@ -181,7 +196,7 @@ def differences(one: Prose, other: Prose) -> list[str]:
     """What twins must have in common and don't."""
     levels = [[level for level, _ in prose.headings] for prose in (one, other)]
     problems = [] if levels[0] == levels[1] else [f"heading levels {levels[0]} and {levels[1]}"]
-    for what in ("numbers", "code", "math", "links"):
+    for what in ("numbers", "code", "math", "links", "quoted"):
         left, right = getattr(one, what), getattr(other, what)
         if what == "links":
             left, right = any_language(left), any_language(right)
@@ -296,6 +311,16 @@ def uncertified(committed: Recorded) -> list[str]:
     return [f"{counted(len(cells), 'cell')} {why}" for why, cells in found.items()]
 
 
+def quoted(committed: NotebookNode, rows: dict[str, str]) -> list[str]:
+    """What is wrong with the numbers that the prose quotes from the outputs above it."""
+    anew = copy.deepcopy(committed)
+    problems = values.fill(anew, rows)
+    for cell, now in zip(committed.cells, anew.cells):
+        if cell.source != now.source:
+            problems.append(f"cell {cell.id}: quotes another number than the output: build it")
+    return problems
+
+
 def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None) -> list[str]:
     """Compare a notebook with what its text makes, and look at its outputs."""
     if committed is None:
@@ -346,6 +371,7 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
                 path = chapter.notebook_path(framework, lang, section.name)
                 where, committed = path.relative_to(chapter.root), read_notebook(path)
                 found = notebook(path, made, committed)
+                found += quoted(committed, section.rows(lang)) if committed else []
                 found += proof.missing(section, framework, committed)
                 problems += [f"{where}: {p}" for p in found]
                 if committed is not None:

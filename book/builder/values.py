@@ -1,0 +1,156 @@
+"""Numbers that the prose quotes from the outputs above it, by name.
+
+A sentence says `` {glue:text}`overlap:.2f` `` and the notebook shows the number that the nearest
+cell above it has printed. The role is MyST-NB's; the name is
+
+- the expression of an f-string's field, or an argument, that a cell prints: `overlap`;
+- `row: column` of the law, in seconds or milliseconds: `two devices: measured in ms`, or its share,
+  `two devices: hidden`;
+- `measured`, the number that `d2l.measured` reports.
+
+After the name there may be `@2`, which takes the second of what a loop prints, and after a colon a
+format as Python has it, by default the number as it was printed. Each language reads its own
+output. Where there is none, the notebook shows a gap, and `check` says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from book.builder.notebook import as_python
+
+from nbformat import NotebookNode
+
+ROLE = re.compile(r"\{glue:text\}`([^`]+)`")
+NAME = re.compile(
+    r"(?P<name>.*?)(?:@(?P<which>\d+))?(?::(?P<spec>,?(?:\.\d+)?[dfg%]|,))?", re.DOTALL
+)
+NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
+GAP = "▢"
+COLUMNS = ("longest", "measured", "sum", "hidden")
+
+
+def hidden(source: str) -> str:
+    """Return prose without what it quotes, which is neither code nor a number of the author's."""
+    return ROLE.sub(GAP, source)
+
+
+def fill(notebook: NotebookNode, rows: dict[str, str]) -> list[str]:
+    """Write into the prose of a notebook what it quotes, and return what no output has.
+
+    ``rows`` maps the law's rows to their names in the notebook's language.
+    """
+    missing = []
+    before: list[NotebookNode] = []
+    for cell in notebook.cells:
+        about = cell.metadata.get("d2l_local", {})
+        if cell.cell_type == "code":
+            before.append(cell)
+        elif "template" in about:
+            quoted = ROLE.findall(about["template"])
+            about["values"] = [_value(one, before, rows) for one in quoted]
+            missing += [
+                f"cell {cell.id}: no output above has `{one}`"
+                for one, value in zip(quoted, about["values"])
+                if value == GAP
+            ]
+            words = ROLE.sub("\0", about["template"]).split("\0")
+            cell.source = words[0] + "".join(map("".join, zip(about["values"], words[1:])))
+    return missing
+
+
+def as_written(cell: NotebookNode) -> None:
+    """Give the prose of a cell its names back."""
+    about = cell.metadata.get("d2l_local", {})
+    if "template" in about:
+        cell.source = about["template"]
+        about.pop("values", None)
+
+
+def _value(quoted: str, before: list[NotebookNode], rows: dict[str, str]) -> str:
+    """Return what is quoted as the nearest cell has printed it, in its format; else a gap."""
+    match = NAME.fullmatch(quoted.strip())
+    assert match, "it matches every string"
+    name, which, spec = match["name"], int(match["which"] or 1), match["spec"]
+    for cell in reversed(before):
+        found = list(_printed(name, cell, rows))
+        if len(found) >= which:
+            return _formatted(found[which - 1], spec)
+    return GAP
+
+
+def _formatted(printed: str, spec: str | None) -> str:
+    if not spec:
+        return printed
+    number = float(printed.rstrip("%").replace(",", "")) / (100 if printed.endswith("%") else 1)
+    return format(round(number) if spec in (",", "d", ",d") else number, spec)
+
+
+def _printed(name: str, cell: NotebookNode, rows: dict[str, str]) -> Iterator[str]:
+    """Yield what a cell has printed under a name, in order."""
+    text = "".join(output.get("text", "") for output in cell.outputs if "text" in output)
+    if name == "measured":
+        for output in cell.outputs:
+            told = output.get("metadata", {}).get("d2l_local", {}).get("measured", {})
+            if "number" in told:
+                yield f"{told['number']:g}"
+    elif ": " in name:
+        yield from _of_the_law(name, text, rows)
+    else:
+        for pattern in _patterns(name, cell.source):
+            yield from (match["value"] for match in re.finditer(pattern, text, re.MULTILINE))
+
+
+def _of_the_law(name: str, text: str, rows: dict[str, str]) -> Iterator[str]:
+    row, _, column = name.rpartition(": ")
+    column, _, unit = column.partition(" in ")
+    if column not in COLUMNS or (unit not in ("s", "ms") if column != "hidden" else unit):
+        return
+    scale = 1.0
+    for line in text.splitlines():
+        if found := re.search(r"[(（](sec|ms|秒|毫秒)[)）]", line):
+            scale = 1e-3 if found[1] in ("ms", "毫秒") else 1.0
+        names = {row, rows.get(row, row)}
+        parts = re.fullmatch(rf"(.+?)\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})", line)
+        if parts and parts[1].strip() in names:
+            value = parts[2 + COLUMNS.index(column)]
+            if unit:
+                value = f"{float(value) * scale * (1e3 if unit == 'ms' else 1):.6g}"
+            yield value
+
+
+def _patterns(name: str, source: str) -> Iterator[str]:
+    """Yield patterns of the lines in which a cell prints an expression, by their literals."""
+    try:
+        wanted = ast.unparse(ast.parse(name, mode="eval"))
+        tree = ast.parse(as_python(source))
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
+            parts: list[ast.expr] = []
+            for argument in node.args:
+                parts += [ast.Constant(" "), *_pieces(argument)] if parts else _pieces(argument)
+            pattern, found, told = "", False, False
+            for part in parts:
+                if isinstance(part, ast.Constant):
+                    pattern += re.escape(str(part.value))
+                    told = True
+                elif not found and ast.unparse(part) == wanted:
+                    pattern, found = f"{pattern}(?P<value>{NUMBER})", True
+                else:
+                    pattern += ".*?"
+            whole = not any(keyword.arg == "end" for keyword in node.keywords)
+            if found and (whole or told):  # Else it may be any number
+                yield f"^{pattern}$" if whole else pattern
+
+
+def _pieces(argument: ast.expr) -> list[ast.expr]:
+    """Return the literals and expressions that an argument of print puts on the line."""
+    if isinstance(argument, ast.JoinedStr):
+        return [
+            part.value if isinstance(part, ast.FormattedValue) else part for part in argument.values
+        ]
+    return [argument]

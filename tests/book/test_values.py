@@ -1,0 +1,126 @@
+"""Numbers that prose quotes from the outputs above it."""
+
+from __future__ import annotations
+
+from book.builder import values
+from book.builder.cli import main
+from book.builder.notebook import read_notebook
+
+import pytest
+import small_chapter
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+CELL = """
+```{{code-cell}}
+share, x = {share}, 2
+print(f"share: {{share:.2f}} of {{x}}")
+```
+
++++ {{"strings": "zh"}}
+"share: {{share:.2f}} of {{x}}": "{{x}}的{{share:.2f}}"
+
+"""
+PROSE = """
++++ {"lang": "en", "id": "look"}
+Here the share is {glue:text}`share:.0%`, printed as {glue:text}`share`.
+
++++ {"lang": "zh", "id": "look"}
+这里的份额是{glue:text}`share:.0%`，打印为{glue:text}`share`。
+"""
+
+
+def build(root, body):
+    small_chapter.make(root, small=small_chapter.bilingual(body, "pytorch"))
+    return main(["build", "--root", str(root)])
+
+
+def prose(root, lang, cell="look"):
+    path = root / f"chapters/pytorch/{lang}/small.ipynb"
+    return next(found.source for found in read_notebook(path).cells if found.id == cell)
+
+
+def test_prose_says_what_the_output_of_its_language_says(tmp_path, capsys):
+    assert build(tmp_path, CELL.format(share=0.123) + PROSE) == 0
+    assert prose(tmp_path, "en") == "Here the share is 12%, printed as 0.12."
+    assert prose(tmp_path, "zh") == "这里的份额是12%，打印为0.12。"
+    assert main(["check", "--root", str(tmp_path)]) == 0
+    assert build(tmp_path, CELL.format(share=0.5) + PROSE) == 0
+    assert prose(tmp_path, "zh") == "这里的份额是50%，打印为0.50。"
+
+
+def test_a_number_that_no_output_has_leaves_a_gap_and_is_a_problem(tmp_path, capsys):
+    assert build(tmp_path, CELL.format(share=0.5) + PROSE.replace("`share`", "`shares`")) == 0
+    assert "warning: chapters/pytorch/en/small.ipynb: cell look" in capsys.readouterr().out
+    assert prose(tmp_path, "en") == "Here the share is 50%, printed as ▢."
+    assert main(["check", "--root", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "pytorch/zh/small.ipynb: cell look: no output above has `shares`\n" in out
+
+
+def test_an_edited_number_is_found(tmp_path, capsys):
+    assert build(tmp_path, CELL.format(share=0.5) + PROSE) == 0
+    path = tmp_path / "chapters/pytorch/zh/small.ipynb"
+    path.write_text(path.read_text("utf-8").replace("是50%", "是51%"), "utf-8")
+    assert main(["check", "--root", str(tmp_path)]) == 1
+    told = "cell look: quotes another number than the output: build it"
+    assert capsys.readouterr().out.count(told) == 1
+
+
+def test_twins_quote_the_same_and_no_number_is_typed(tmp_path, capsys):
+    other = PROSE.replace("为{glue:text}`share`", "为0.5")
+    assert build(tmp_path, CELL.format(share=0.5) + other) == 0
+    assert main(["check", "--root", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "quoted differ: ['share'] only there" in out and "numbers differ: [] only there" in out
+    typed = PROSE.replace("`share`", "`share`, not 7", 1).replace("`share`。", "`share`，不是7。")
+    assert build(tmp_path, CELL.format(share=0.5) + typed) == 0
+    for section, count in (([], 0), (["--section", "small"], 1)):
+        assert main(["check", "--root", str(tmp_path), *section]) == 0
+        assert capsys.readouterr().out.count("numbers typed below an output: 7") == count
+
+
+LAW = """\
+The law so far (ms)          longest    measured         sum      hidden
+two devices                   122.20      124.00      244.10         99%
+  parts: t_c 1 122.20  t_c 2 121.90
+The law so far (sec)         longest    measured         sum      hidden
+two devices                   1.2220      1.2400      2.4410        -98%
+"""
+
+
+@pytest.mark.parametrize(
+    ("quoted", "shown"),
+    [
+        ("two devices: measured in ms", "124"),
+        ("two devices: measured in s:.3f", "0.124"),
+        ("two devices: sum in ms@2:,", "2,441"),
+        ("two devices: hidden", "99%"),
+        ("two devices: hidden@2:.1f", "-1.0"),
+        ("two devices: hidden@3", values.GAP),
+        ("two devices: measured", values.GAP),  # Of which unit nobody knows
+        ("three devices: hidden", values.GAP),
+        ("seconds", "1.5"),
+        ("seconds@2", "2.5"),
+        ("a / b", "0.7"),
+        ("len(a)", "1,234"),
+        ("len(a):d", "1234"),
+        ("left", values.GAP),  # Nothing tells it from other numbers
+        ("measured:.1f", "2.5"),
+    ],
+)
+def test_names(quoted, shown):
+    code = """for seconds in (1.5, 2.5):
+    print(f"{name:10} {seconds:.1f} s", end="; ")
+print("of all", a/b, "and", f"{len(a):,}")
+print(left, end="")
+print("left over", 9)"""
+    text = LAW + "x          1.5 s; y          2.5 s; \nof all 0.7 and 1,234\n7left over 9\n"
+    cell = new_code_cell(code, outputs=[new_output("stream", text=text)])
+    told = {"d2l_local": {"measured": {"number": 2.48}}}
+    cell.outputs.append(new_output("display_data", metadata=told))
+    written = f"It is {{glue:text}}`{quoted}`."
+    about = {"d2l_local": {"template": written}}
+    below = new_markdown_cell(written, metadata=about)
+    missing = values.fill(new_notebook(cells=[cell, new_code_cell("2"), below]), {})
+    assert below.source == f"It is {shown}."
+    assert bool(missing) == (shown == values.GAP)
