@@ -23,7 +23,7 @@ FLOORS = (
     ("d2l_local.base",),
     ("d2l_local.machine", "d2l_local.measure", "d2l_local.data"),
     ("d2l_local.install", "d2l_local.simulate", "d2l_local.lesson", "d2l_local.backend"),
-    ("d2l_local.prepare_mxnet",),
+    ("d2l_local.shared", "d2l_local.prepare_mxnet"),
     ("d2l_local.mxnet", "d2l_local.torch"),
     ("d2l_local.doors", "d2l_local.colab", "d2l_local.drafts"),
     ("d2l_local.__main__",),
