@@ -107,25 +107,31 @@ def dist_sync(net: Hosts, *command: str) -> list[str]:
     return outputs(job)[2:]
 
 
-def torchrun(net: Hosts, script: str, folder: str, **arguments: object) -> list:
-    """Run PyTorch's job, a process on each host; return what rank 0 and rank 1 return."""
-    job = [
-        started(
-            net,
-            host,
-            [
-                *(*PYTHON, "-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={host}"),
-                *("--nproc-per-node=1", f"--master-addr={net.addresses[0]}"),
-                *(f"--master-port={MASTER_PORT}", script, "--results", folder),
-                *("--arguments", json.dumps(arguments)),
-            ],
-            GLOO_SOCKET_IFNAME="eth0",
-            OMP_NUM_THREADS=1,
-        )
-        for host in range(2)
-    ]
-    outputs(job)
-    return [json.loads(Path(folder, f"{rank}.json").read_text()) for rank in range(2)]
+def torchrun(net: Hosts, fn: Callable, **arguments: object) -> list:
+    """Run PyTorch's job, a process on each host; return what ``fn`` returns on each."""
+    from d2l_local.torch.launch import torchrun_script
+
+    with tempfile.TemporaryDirectory() as folder:
+        functions = Path(folder, "job.py")
+        functions.write_text(torchrun_script(fn))
+        job = [
+            started(
+                net,
+                host,
+                [
+                    *(*PYTHON, "-m", "torch.distributed.run", "--nnodes=2", f"--node-rank={host}"),
+                    *("--nproc-per-node=1", f"--master-addr={net.addresses[0]}"),
+                    *(f"--master-port={MASTER_PORT}", "-m", "d2l_local.torch.worker"),
+                    *("--functions", str(functions), "--call", fn.__name__),
+                    *("--results", folder, "--arguments", json.dumps(arguments)),
+                ],
+                GLOO_SOCKET_IFNAME="eth0",
+                OMP_NUM_THREADS=1,
+            )
+            for host in range(2)
+        ]
+        outputs(job)
+        return [json.loads(Path(folder, f"{rank}.json").read_text()) for rank in range(2)]
 
 
 def mxnet_times(net: Hosts, sizes: Sequence[int]) -> list[float]:
@@ -140,12 +146,7 @@ def mxnet_times(net: Hosts, sizes: Sequence[int]) -> list[float]:
 
 def torch_times(net: Hosts, sizes: Sequence[int]) -> list[float]:
     """Seconds of an all-reduce of each size, by the slower process."""
-    from d2l_local.torch.launch import torchrun_script
-
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder, "job.py")
-        script.write_text(torchrun_script(all_reduce_times))
-        return [max(both) for both in zip(*torchrun(net, str(script), folder, sizes=sizes))]
+    return [max(both) for both in zip(*torchrun(net, all_reduce_times, sizes=sizes))]
 
 
 def rows(measure: Callable, share: float, latency: float) -> list[tuple[int, float, float]]:

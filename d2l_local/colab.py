@@ -27,7 +27,8 @@ from d2l_local.base import frameworks
 from d2l_local.base.language import say, translated
 from d2l_local.base.processes import run, temporary_folder
 from d2l_local.install import installed
-from d2l_local.machine.nvidia import CUDA_FOLDER, GPU, installed_gpus
+from d2l_local.install.builds import BUILDS, CUDA_FOLDER, supports
+from d2l_local.machine.nvidia import GPU, installed_gpus
 
 from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
@@ -48,7 +49,7 @@ def set_up(framework: str) -> None:
     needed = requirements("d2l-local", extra)
     libraries = [r for r in needed if r.name.startswith("nvidia-")]
     # Named rather than asked for, because pip cannot install them on every Python.
-    builds = installed.BUILDS.get(extra, [])[:1]
+    builds = BUILDS.get(extra, [])[:1]
     wheels = [r for r in map(Requirement, [installed.D2L, *builds]) if not _installed(r.name)]
     if wheels:
         names = ", ".join(map(str, wheels))
@@ -79,7 +80,7 @@ def choose(framework: str, gpus: Sequence[GPU]) -> tuple[str, str]:
         raise ValueError(f"the framework is one of {', '.join(table)}, not {framework!r}")
     if framework != "mxnet":
         return table[framework].extra, translated("the framework itself is here")
-    if usable := [str(gpu) for gpu in gpus if gpu.supported]:  # On Kaggle, two
+    if usable := [str(gpu) for gpu in gpus if supports(gpu)]:  # On Kaggle, two
         named = translated(" and ").join(usable)
         why = translated("the GPU build, for {gpu}; this takes about 2 minutes", gpu=named)
         return "cu112", why

@@ -7,7 +7,8 @@ import inspect
 import io
 import re
 
-from d2l_local import backend
+from d2l_local import shared
+from d2l_local.backend import Backend
 from d2l_local.base import arguments
 from d2l_local.base.language import counted
 from d2l_local.measure import memory, operation, timing
@@ -18,17 +19,17 @@ from d2l_local.simulate.hosts import Hosts
 import numpy as np
 import pytest
 
-NAMES = [
-    name for name in (*vars(backend.Backend), *backend.Backend.__annotations__) if name[0] != "_"
-]
+PROMISED = {**dict.fromkeys(Backend.__annotations__), **vars(Backend), **vars(shared)}
+NAMES = [name for name in PROMISED if name[0] != "_"]
 
 
 def differences(d2l) -> list[str]:
     """Names that a backend lacks, and functions that cannot be called as the contract says."""
     found = [f"{name} is missing" for name in NAMES if not hasattr(d2l, name)]
-    for name, promised in vars(backend.Backend).items():
-        if isinstance(promised, staticmethod) and hasattr(d2l, name):
-            asked = list(inspect.signature(promised.__func__).parameters.values())
+    for name in NAMES:
+        if inspect.isfunction(PROMISED[name]) and hasattr(d2l, name):
+            asked = list(inspect.signature(PROMISED[name]).parameters.values())
+            asked = [parameter for parameter in asked if parameter.name != "self"]
             has = list(inspect.signature(getattr(d2l, name)).parameters.values())
             same = [(p.name, p.kind, p.default) for p in asked] == [
                 (p.name, p.kind, p.default) for p in has[: len(asked)]

@@ -1,8 +1,8 @@
 """The program that fetches one file from a mirror; `download` runs it in a process of its own.
 
 No time-out of any library ends a server that drips a header, the length of a chunk or a trailer;
-this program ends itself, and with it whatever it waits for. The standard input has the arguments of
-`main` in JSON, the standard output gets the file, the standard error why it cannot be had.
+so `download` ends this program. The standard input has the arguments of `main` in JSON, the
+standard output gets the file, the standard error why it cannot be had.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import json
 import os
 import sys
 import threading
-import time
 from urllib.parse import urljoin
 
 import requests
 
 REDIRECTS = 5
-PARENT = os.getppid()
 
 
 class Session(requests.Session):
@@ -52,19 +50,6 @@ def fail(reason: str) -> None:
         os._exit(1)
 
 
-def watch(answered: threading.Event, silence: float, seconds: float) -> None:
-    """End this process when the mirror is too slow, or when nobody waits for it any more."""
-    start = time.monotonic()
-    while os.getppid() == PARENT:
-        passed = time.monotonic() - start
-        if passed > silence and not answered.is_set():
-            fail(f"silence for {silence:g} s")
-        if passed > seconds:
-            fail(f"still not complete after {seconds:.0f} s")
-        time.sleep(0.1)
-    fail("ended with the process that waited for it")
-
-
 def why(error: Exception) -> str:
     """Say in a few words why a file cannot be had; Requests' own texts fill several lines."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -74,12 +59,12 @@ def why(error: Exception) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-def main(url: str, scheme: str, largest: int, silence: float, pause: float, seconds: float) -> None:
+def main(url: str, scheme: str, largest: int, silence: float, pause: float) -> None:
     """Copy the file to the standard output; `download` describes the limits, its constants."""
-    answered = threading.Event()
-    threading.Thread(target=watch, args=(answered, silence, seconds), daemon=True).start()
+    patience = threading.Timer(silence, fail, [f"silence for {silence:g} s"])
+    patience.start()
     response = opened(url, scheme, pause)
-    answered.set()
+    patience.cancel()
     received = 0
     while piece := response.raw.read(2**14, decode_content=False):
         received += len(piece)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from d2l_local.base.processes import Guarded, how_it_ended
 from d2l_local.data.notice import passing
 
 # Where a file's name is appended: Gluon's, the authors' and Keras's.
@@ -77,24 +78,21 @@ def fetch(
 
 
 def _get(url: str, largest: int, seconds: float) -> bytes:
-    task = {
-        "url": url,
-        "scheme": SCHEME,
-        "largest": largest,
-        "silence": SILENCE,
-        "pause": PAUSE,
-        "seconds": seconds,
-    }
-    with passing("Fetching {file} from {host}", file=url.rpartition("/")[2], host=_host(url)):
-        done = subprocess.run(  # It ends by itself in time, even if this process is killed
-            [sys.executable, str(Path(__file__).with_name("ask_mirror.py"))],
-            input=json.dumps(task).encode(),
-            capture_output=True,
-        )
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise UnavailableError(last or f"the process that fetches it ended with {done.returncode}")
-    return done.stdout
+    task = {"url": url, "scheme": SCHEME, "largest": largest, "silence": SILENCE, "pause": PAUSE}
+    command = [sys.executable, str(Path(__file__).with_name("ask_mirror.py"))]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    notice = passing("Fetching {file} from {host}", file=url.rpartition("/")[2], host=_host(url))
+    with notice, Guarded() as guarded:
+        process = guarded.start(command, **pipes)
+        try:
+            content, said = process.communicate(json.dumps(task).encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise UnavailableError(f"still not complete after {seconds:.0f} s") from None
+    if process.returncode:
+        last = said.decode(errors="replace").strip().rpartition("\n")[2]
+        ended = f"the process that fetches it {how_it_ended(process.returncode)}"
+        raise UnavailableError(last or ended)
+    return content
 
 
 def _host(url: str) -> str:

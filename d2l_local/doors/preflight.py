@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from d2l_local.base import frameworks, processes
-from d2l_local.install import installed
+from d2l_local.install import builds, installed
 from d2l_local.machine import host, nvidia
 
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
@@ -75,7 +75,7 @@ def examine(seconds: float = SECONDS) -> dict:
 
 def _nvidia() -> dict:
     driver = nvidia.driver()
-    missing = [name for name, _ in nvidia.missing_cuda_libraries()]
+    missing = [name for name, _ in builds.missing_cuda_libraries()]
     return {
         "driver": driver and {"version": driver[0], "cuda": driver[1]},
         "gpus": [
@@ -83,15 +83,15 @@ def _nvidia() -> dict:
                 "index": gpu.index,
                 "name": gpu.name,
                 "compute_capability": "{}.{}".format(*gpu.capability),
-                "supported": gpu.supported,
+                "supported": builds.supports(gpu),
             }
             for gpu in nvidia.installed_gpus()
         ],
         "cuda_libraries": {
-            "found": [name for name, _ in nvidia.CUDA_LIBRARIES if name not in missing],
+            "found": [name for name, _ in builds.CUDA_LIBRARIES if name not in missing],
             "missing": missing,
         },
-        "fitting_build": installed.fitting_build(),
+        "fitting_build": builds.fitting_build(),
     }
 
 
@@ -287,7 +287,7 @@ def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
     if framework["name"] != "mxnet":
         return f"not used by this build of {FRAMEWORKS[framework['name']].title}"
     if not gpu["supported"]:
-        oldest, newest = nvidia.OLDEST_CAPABILITY, nvidia.NEWEST_CAPABILITY
+        oldest, newest = builds.OLDEST_CAPABILITY, builds.NEWEST_CAPABILITY
         return (
             "not used, because MXNet's wheel has code for {}.{} to {}.{} on x86-64; "
             "the README names newer builds".format(*oldest, *newest)

@@ -20,18 +20,12 @@ from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.install import uv
-from d2l_local.machine import nvidia
+from d2l_local.install.builds import BUILDS
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "computational-performance"  # Where `get` puts the notebooks, if no other is named
 # The environments that set-up makes.
 VENVS = {name: ROOT / framework.venv for name, framework in frameworks.load().items()}
-
-# MXNet's two builds, by the names of their extras in pyproject.toml, with what each alone needs.
-BUILDS = {
-    "mxnet": ["mxnet==1.9.1"],
-    "cu112": ["mxnet-cu112==1.9.1", *sorted({package for _, package in nvidia.CUDA_LIBRARIES})],
-}
 
 NEXT = "\n"  # Between commands where a shell may not know `&&`
 WHEELS = frameworks.load()["mxnet"].distributions
@@ -89,11 +83,6 @@ def lacking(framework: str) -> list[str]:
 def installed_builds() -> list[str]:
     """The distributions of MXNet that are installed. Of two, each has overwritten the other."""
     return [name for name in WHEELS if version(name)]
-
-
-def fitting_build() -> str:
-    """Which of `BUILDS` suits this machine: ``cu112`` if there is a GPU that MXNet can use."""
-    return "cu112" if any(gpu.supported for gpu in nvidia.installed_gpus()) else "mxnet"
 
 
 def switch_to(build: str) -> str:

@@ -36,18 +36,7 @@ def operation_times(
     synchronize: Callable[[], None],
     recorder: type[Timeline],
 ) -> OperationTimes:
-    """Measure what one call ``op()`` costs, in several ``rounds``.
-
-    In each, ``t_q`` comes from ``n`` calls in a row, with the clock read before anyone waits;
-    ``t_c`` is the typical duration in a recording of ``n`` calls; and ``t_w`` is what remains of
-    ``n`` calls with a wait for each. Both rows of calls are made three times, since a recording
-    leaves the caches cold. The fastest counts, for other programs only add time; where they are
-    many, short rounds find a gap between them.
-
-    ``n`` should be smaller than the device's queue (about 1,000 on NVIDIA's GPUs), or ``t_q`` holds
-    waiting for room. Raises ValueError unless ``n`` and ``rounds`` are positive integers,
-    RuntimeError inside of a Timeline's block, and what ``op`` raises.
-    """
+    """Measure what one call ``op()`` costs, as `Backend.operation_times` says."""
     positive_integer("n", n)
     positive_integer("rounds", rounds)
 
@@ -77,13 +66,7 @@ def _on_devices(recorded: Timeline) -> float:
 def waits(
     call: Callable[[Any], object], job: Callable[[], Any], *, synchronize: Callable[[], None]
 ) -> bool:
-    """Whether ``call(job())`` returns only when the job is done.
-
-    ``job()`` queues work, long beside what the call itself takes, and returns what the call is
-    given; both are called once before. The call waits if more than half of the time passes before
-    it returns: where the job is long, that is hardly any of it or almost all. Where nothing is
-    queued (PyTorch's CPU), every call counts as one that waits. Raises what they raise.
-    """
+    """Whether ``call(job())`` returns only when the job is done, as `Backend.waits` says."""
     call(job())
     synchronize()
     start = time.perf_counter()

@@ -116,13 +116,7 @@ def device_times(
     synchronize: Callable[[], None],
     on_gpu: bool,
 ) -> dict[str, float]:
-    """Return the best of the seconds that each of several functions takes of its device.
-
-    Measured in turns, as `compare` does, each time as the mean of ``number`` calls in a row. On a
-    CPU only the time counts for which the process's threads have run: so other programs, which take
-    cores away, hardly disturb. Where the system counts that coarsely (Windows), and for GPUs, it is
-    the time on the wall.
-    """
+    """The best of the seconds that each function takes of its device, as `Backend.device_times`."""
     clock = time.perf_counter if on_gpu or _is_coarse(time.process_time) else _processor_time
     times = compare(functions, repeats, number, synchronize=synchronize, clock=clock)
     return {name: measurement.minimum for name, measurement in times.items()}
@@ -160,11 +154,7 @@ def together(
     *,
     synchronize: Callable[[], None],
 ) -> tuple[dict[str, float], float]:
-    """Return the parts and the whole of the law: seconds of each function alone, and of all.
-
-    All together are called one after the other, and nothing waits in between. The best of
-    ``repeats`` rounds, in each of which everything takes its turn as in `compare`.
-    """
+    """Seconds of each function alone, and of all one after the other, as `Backend.together`."""
     whole = " and ".join(["", *functions])  # Longer than any of the names
     jobs = {**functions, whole: lambda: [fn() for fn in functions.values()]}
     times = compare(jobs, repeats, synchronize=synchronize)

@@ -12,6 +12,8 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Iterator as _Iterator
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from d2l_local.prepare_mxnet import engine
 
@@ -28,23 +30,9 @@ _d2l.d2l = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import backend as _backend  # noqa: E402
-from d2l_local.base.processes import in_new_process  # noqa: E402, F401
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
-from d2l_local.lesson.exercise import check, expect, measured  # noqa: E402, F401
-from d2l_local.lesson.law import law  # noqa: E402, F401
-from d2l_local.machine.cores import own_core  # noqa: E402, F401
-from d2l_local.machine.crowding import Crowding  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
-from d2l_local.measure.allocations import plot_allocations  # noqa: E402, F401
-from d2l_local.measure.charts import (  # noqa: E402, F401
-    plot_prediction,
-    plot_roofline,
-    plot_timelines,
-)
-from d2l_local.measure.held import Held  # noqa: E402, F401
-from d2l_local.measure.latency import read_time  # noqa: E402, F401
-from d2l_local.measure.timeline import on_record  # noqa: E402, F401
-from d2l_local.mxnet.allocations import Allocations  # noqa: E402, F401
+from d2l_local.mxnet import allocations, device, recorder  # noqa: E402
 from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.classic import images as _images  # noqa: E402
@@ -65,40 +53,41 @@ from d2l_local.mxnet.classic.training import (  # noqa: E402, F401
     train_recsys_rating,
 )
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
-from d2l_local.mxnet.device import (  # noqa: E402, F401
-    banner,
-    devices,
-    examine,
-    lane,
-    num_cores,
-    num_gpus,
-    try_all_gpus,
-    try_gpu,
-)
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
 from d2l_local.mxnet.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
 from d2l_local.mxnet.operators import operators  # noqa: E402, F401
-from d2l_local.mxnet.recorder import Timeline  # noqa: E402
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.mxnet.transformer import TransformerBlock  # noqa: E402, F401
 from d2l_local.prepare_mxnet.engine import report as engine_report  # noqa: E402, F401
-from d2l_local.simulate.hosts import Hosts, has_hosts  # noqa: E402, F401
-from d2l_local.simulate.schedule import pipeline_schedule, schedule  # noqa: E402, F401
-from d2l_local.simulate.trials import ChainTrial  # noqa: E402, F401
-from d2l_local.simulate.wire import Wire  # noqa: E402, F401
+from d2l_local.shared import *  # noqa: E402, F403
 
 
-def _to_mxnet(array):
-    # Without a copy: the loader makes every minibatch anew. Three times as fast as `nd.array`.
-    shared = mx.nd.from_numpy(array)
-    return shared.as_np_ndarray() if _is_np_array() else shared
+class MXNet(_backend.Backend):
+    """What all frameworks have, of MXNet."""
+
+    Timeline = recorder.Timeline
+    Allocations = allocations.Allocations
+    devices = staticmethod(device.devices)
+    try_gpu = staticmethod(device.try_gpu)
+    try_all_gpus = staticmethod(device.try_all_gpus)
+    num_gpus = staticmethod(device.num_gpus)
+    lane = staticmethod(device.lane)
+    banner = staticmethod(device.banner)
+    examine = staticmethod(device.examine)
+    synchronize = staticmethod(mx.nd.waitall)
+    _copier = staticmethod(_copier)
+
+    def _convert(self, array):
+        # Without a copy: the loader makes every minibatch anew. Three times as fast as `nd.array`.
+        shared = mx.nd.from_numpy(array)
+        return shared.as_np_ndarray() if _is_np_array() else shared
 
 
-synchronize = mx.nd.waitall
-_shared = _backend.make(synchronize, num_gpus, _to_mxnet, _copier, Timeline)
-Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
-has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
+globals().update(_backend.names(MXNet()))
+if _TYPE_CHECKING:  # Which does not see these names
+
+    def __getattr__(name: str) -> _Any: ...
 
 
 # `SymbolBlock.imports` makes the block first and reads the types of its parameters afterwards.

@@ -14,6 +14,7 @@ import warnings
 
 from d2l_local.base.arguments import index_of_device, number_of_devices
 from d2l_local.base.language import counted, say, translated
+from d2l_local.install.builds import supports
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.nvidia import GPU, installed_gpus
 from d2l_local.measure.spans import lane_name
@@ -34,7 +35,7 @@ def gpu_build() -> bool:
 
 def usable_gpus() -> list[GPU]:
     """The GPUs that this build of MXNet can compute on."""
-    return [gpu for gpu in installed_gpus() if gpu.supported] if gpu_build() else []
+    return list(filter(supports, installed_gpus())) if gpu_build() else []
 
 
 # What `stand_in_for_gpus` has made of mx.gpu(0), mx.gpu(1), …; empty unless a reader asked for it.
@@ -126,7 +127,7 @@ def why_no_gpu() -> str:
     gpus = installed_gpus()
     if not gpus:
         return translated("no NVIDIA GPU here")
-    if not any(gpu.supported for gpu in gpus):
+    if not any(map(supports, gpus)):
         return translated(
             "MXNet's wheel has no code for {gpu}; the README names newer builds", gpu=gpus[0]
         )

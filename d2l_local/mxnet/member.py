@@ -1,7 +1,7 @@
 """What each process of a `d2l_local.mxnet.cluster.Cluster` runs, and it runs the job's program.
 
-It is run by its path and imports nothing of MXNet's, so that the job's program can still prepare
-the process for MXNet.
+It is run by its path and does not import MXNet, so that the job's program can still prepare the
+process for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pickle
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 # Environment variables: the job's secret, and its folder, which only this user can enter.
 KEY, FOLDER = "D2L_LOCAL_JOB_KEY", "D2L_LOCAL_JOB_FOLDER"
@@ -45,25 +45,27 @@ def sign_what_is_restored(key: str) -> None:
     """Let servers restore with `pickle` only what a worker of this job has signed.
 
     A server of MXNet restores what anybody sends who can reach its port, and to restore a pickle is
-    to run the code in it. So workers put a signature in front, which takes the job's ``key``.
+    to run the code in it. So workers put a signature in front, which takes the job's ``key``. Call
+    it before MXNet is imported.
     """
-    dumps, loads = pickle.dumps, pickle.loads
+    from d2l_local.prepare_mxnet import numpy_view  # Which `main` has put on sys.path
 
     def signature(packed: bytes) -> bytes:
         return hmac.new(key.encode(), packed, hashlib.sha256).hexdigest().encode()
 
-    def signed_dumps(*args: Any, **kwargs: Any) -> bytes:
-        packed = dumps(*args, **kwargs)
-        return signature(packed) + packed if _caller() == PACKS else packed
+    def dumps(optimizer: object, protocol: int) -> bytes:
+        packed = pickle.dumps(optimizer, protocol)
+        return signature(packed) + packed
 
-    def signed_loads(packed, *args, **kwargs):
-        if _caller() == RESTORES:
-            sent, packed = packed[:64], packed[64:]
-            if not hmac.compare_digest(sent, signature(packed)):
-                raise pickle.UnpicklingError("refused: it is not signed by a worker of this job")
-        return loads(packed, *args, **kwargs)
+    def loads(signed: bytes) -> object:
+        sent, packed = signed[:64], signed[64:]
+        if not hmac.compare_digest(sent, signature(packed)):
+            raise pickle.UnpicklingError("refused: it is not signed by a worker of this job")
+        return pickle.loads(packed)
 
-    pickle.dumps, pickle.loads = signed_dumps, signed_loads
+    numpy_view.GIVEN[PACKS, "pickle"] = SimpleNamespace(dumps=dumps)
+    numpy_view.GIVEN[RESTORES, "pickle"] = SimpleNamespace(loads=loads)
+    numpy_view.apply()
 
 
 def leave_for(folder: str) -> None:
@@ -75,10 +77,6 @@ def leave_for(folder: str) -> None:
     here = os.getcwd()
     sys.path[:] = [path or here for path in sys.path]
     os.chdir(folder)
-
-
-def _caller() -> str | None:
-    return sys._getframe(2).f_globals.get("__name__")
 
 
 if __name__ == "__main__":

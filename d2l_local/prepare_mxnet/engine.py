@@ -104,9 +104,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from d2l_local.base.language import columns, padded, translated
-from d2l_local.install import installed
+from d2l_local.install import builds, installed
 from d2l_local.install.installed import LoadError
-from d2l_local.machine import nvidia
 from d2l_local.machine.host import cpu_flags, num_cores
 from d2l_local.prepare_mxnet import libraries, numpy_view
 
@@ -223,7 +222,7 @@ def _in_time() -> Report:
     os.environ["MXNET_OMP_MAX_THREADS"] = "1"
 
     libraries.load_system_libraries()  # While OMP_NUM_THREADS is there, which libgomp reads now
-    nvidia.load_cuda_libraries()
+    builds.load_cuda_libraries()
     numpy_view.apply()
     settings: dict[str, str | None] = {"OMP_NUM_THREADS": None, "OPENBLAS_CORETYPE": kernel}
     if libraries.ARM:
@@ -336,10 +335,10 @@ def _is_count(value: str) -> bool:
 
 
 def _import_mxnet():
-    if len(builds := installed.installed_builds()) > 1:
+    if len(both := installed.installed_builds()) > 1:
         warnings.warn(
-            f"Both {' and '.join(builds)} are installed, and each overwrote files of the other. "
-            f"Type: {installed.switch_to(installed.fitting_build())}",
+            f"Both {' and '.join(both)} are installed, and each overwrote files of the other. "
+            f"Type: {installed.switch_to(builds.fitting_build())}",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -350,7 +349,7 @@ def _import_mxnet():
         if error.name != "mxnet":
             raise
         reason = f"MXNet is not installed in this Python, {sys.executable}"
-        raise LoadError(reason, installed.set_up("mxnet", installed.fitting_build())) from error
+        raise LoadError(reason, installed.set_up("mxnet", builds.fitting_build())) from error
     except OSError as error:
         raise _explain(str(error)) from error
 
@@ -380,14 +379,14 @@ def _explain(message: str) -> LoadError:
             f"({message}); the CPU build needs none",
             installed.switch_to("mxnet"),
         )
-    if nvidia.gpu_wheel_installed() and (missing := nvidia.missing_cuda_libraries()):
+    if builds.gpu_wheel_installed() and (missing := builds.missing_cuda_libraries()):
         return LoadError(
             f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message})",
             installed.pip_install(*sorted({package for _, package in missing})),
         )
     return LoadError(
         f"MXNet's library cannot be loaded: {message}",
-        installed.set_up("mxnet", installed.fitting_build()),
+        installed.set_up("mxnet", builds.fitting_build()),
     )
 
 

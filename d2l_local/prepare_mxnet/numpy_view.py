@@ -6,7 +6,7 @@ Call ``apply`` before ``import mxnet``. Other libraries must not notice, so noth
 **One finder on** ``sys.meta_path``, for as long as the process lives, because MXNet imports some of
 its modules late. It answers for ``mxnet`` and its submodules only and finds them where Python would
 have found them; each then runs with an ``import`` statement of its own. That statement differs in
-three cases:
+four cases:
 
 * ``import numpy`` gives MXNet a view: a module that has everything that ``numpy`` has, and adds
   what MXNet asks for and the installed NumPy lacks (``LEGACY_NAMES``, and one more below).
@@ -16,6 +16,7 @@ three cases:
   standard library has no ``distutils``.
 * ``import scipy.stats`` gives a stand-in, which imports it when something of it is asked for. It
   took a quarter of the time of importing MXNet, which needs it to quantize and to test itself only.
+* What ``GIVEN`` names: for two modules ``import pickle`` gives one that signs, in a job.
 
 ``d2l.mxnet`` is run in the same way, for one such module more, pandas, another tenth.
 
@@ -235,9 +236,14 @@ _LATER: dict[str, tuple[tuple[str, ...], Any]] = {
 
 # --- How they come to see it ----------------------------------------------------------------------
 
+# What single modules get where they import another: by the names of the two.
+GIVEN: dict[tuple[str, str], Any] = {}
+
 
 def _import(name, globals=None, locals=None, fromlist=(), level=0):
     """The ``import`` statement of MXNet's modules and of ``d2l.mxnet``."""
+    if given := GIVEN.get(((globals or {}).get("__name__", ""), name)):
+        return given
     if name == "distutils.version" and _lacks_distutils():
         return _DISTUTILS_VERSION
     if name in _LATER and tuple(fromlist or ()) == _LATER[name][0]:

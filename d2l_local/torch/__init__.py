@@ -11,6 +11,8 @@ import os
 import sys
 import types
 import warnings
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
@@ -74,47 +76,18 @@ vars(_d2l)["d2l"] = sys.modules[__name__]
 
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import backend as _backend  # noqa: E402
-from d2l_local.base.processes import in_new_process  # noqa: E402, F401
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
-from d2l_local.lesson.exercise import check, expect, measured  # noqa: E402, F401
-from d2l_local.lesson.law import law  # noqa: E402, F401
-from d2l_local.machine.cores import own_core  # noqa: E402, F401
-from d2l_local.machine.crowding import Crowding  # noqa: E402, F401
-from d2l_local.machine.host import num_cores  # noqa: E402, F401
 from d2l_local.measure import fonts as _fonts  # noqa: E402
-from d2l_local.measure.allocations import plot_allocations  # noqa: E402, F401
-from d2l_local.measure.charts import (  # noqa: E402, F401
-    plot_prediction,
-    plot_roofline,
-    plot_timelines,
-)
-from d2l_local.measure.held import Held  # noqa: E402, F401
-from d2l_local.measure.latency import read_time  # noqa: E402, F401
-from d2l_local.measure.timeline import on_record  # noqa: E402, F401
-from d2l_local.simulate.hosts import Hosts, has_hosts  # noqa: E402, F401
-from d2l_local.simulate.schedule import pipeline_schedule, schedule  # noqa: E402, F401
-from d2l_local.simulate.trials import ChainTrial  # noqa: E402, F401
-from d2l_local.simulate.wire import Wire  # noqa: E402, F401
-from d2l_local.torch.allocations import Allocations  # noqa: E402, F401
+from d2l_local.shared import *  # noqa: E402, F403
+from d2l_local.torch import allocations, device, recorder  # noqa: E402
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
-from d2l_local.torch.device import (  # noqa: E402, F401
-    banner,
-    devices,
-    examine,
-    lane,
-    num_gpus,
-    synchronize,
-    try_all_gpus,
-    try_gpu,
-)
 from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
 from d2l_local.torch.mlp import layer_tasks, mlp_step  # noqa: E402, F401
 from d2l_local.torch.operators import copier as _copier  # noqa: E402
 from d2l_local.torch.operators import operators  # noqa: E402, F401
-from d2l_local.torch.recorder import Timeline  # noqa: E402
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401
 from d2l_local.torch.ring import Ring  # noqa: E402, F401
 from d2l_local.torch.thread_stream import ThreadStream, at_once, side_stream  # noqa: E402, F401
@@ -123,15 +96,32 @@ from d2l_local.torch.transformer import step_costs, transformer_step  # noqa: E4
 import numpy as _np  # noqa: E402
 
 
-def _to_torch(array: _np.ndarray) -> torch.Tensor:
-    # Without a copy: the loader makes every minibatch anew. Losses want labels of 64 bits.
-    tensor = torch.from_numpy(array)
-    return tensor if tensor.is_floating_point() else tensor.long()
+class PyTorch(_backend.Backend):
+    """What all frameworks have, of PyTorch."""
+
+    Timeline = recorder.Timeline
+    Allocations = allocations.Allocations
+    devices = staticmethod(device.devices)
+    try_gpu = staticmethod(device.try_gpu)
+    try_all_gpus = staticmethod(device.try_all_gpus)
+    num_gpus = staticmethod(device.num_gpus)
+    lane = staticmethod(device.lane)
+    banner = staticmethod(device.banner)
+    examine = staticmethod(device.examine)
+    synchronize = staticmethod(device.synchronize)
+    _copier = staticmethod(_copier)
+
+    def _convert(self, array: _np.ndarray) -> torch.Tensor:
+        # Without a copy: the loader makes every minibatch anew. Losses want labels of 64 bits.
+        tensor = torch.from_numpy(array)
+        return tensor if tensor.is_floating_point() else tensor.long()
 
 
-_shared = _backend.make(synchronize, num_gpus, _to_torch, _copier, Timeline)
-Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
-has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
+globals().update(_backend.names(PyTorch()))
+if _TYPE_CHECKING:  # Which does not see these names
+
+    def __getattr__(name: str) -> _Any: ...
+
 
 _explain_failures()
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

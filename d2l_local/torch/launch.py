@@ -14,40 +14,35 @@ from d2l_local.machine.host import num_cores
 from d2l_local.torch.device import num_gpus
 
 HERE = Path(__file__).parent
-MARK = "# --- The functions -"  # Begins the line of worker.py after which they go
-# What worker.py defines.
-RESERVED = (
-    *("F", "call_in_group", "dist", "end_with_launcher", "nn", "os", "record", "sys", "time"),
-    "torch",
-)
+IMPORTS = """\
+import os
+import time
+
+import torch
+from torch import distributed as dist
+from torch import nn
+from torch.nn import functional as F
+"""
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # Interfaces; Windows has none with a fixed name
 LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 
 
-def torchrun_script(fn: Callable, uses: Iterable[Callable] = (), seconds: float = 120) -> str:
-    """The program that `torchrun` runs: what to copy to each host where there are several.
+def torchrun_script(fn: Callable, uses: Iterable[Callable] = ()) -> str:
+    """The module with ``fn`` and what it uses: what to copy to each host where there are several.
 
-    Raises TypeError for what is no function (``uses``: or class) with a known source text,
-    ValueError for one whose name the program needs itself, and unless ``seconds`` is a positive
-    number.
+    `d2l_local.torch.worker` calls it. Raises TypeError for what is no function (``uses``: or class)
+    with a known source text.
     """
-    processes.check_seconds(seconds)
     definitions.check_function(fn)
     given = [*uses, fn]
     sources = [definitions.source(each) for each in given]
-    names = [each.__name__ for each in given]
-    for name in names:
-        if name in RESERVED:
-            raise ValueError(f"the program has a {name} of its own; give yours another name")
     needed: dict[str, str] = {}
     for cls in filter(inspect.isclass, given):
         needed |= definitions.imports(cls)
-    imports = [line for name, line in sorted(needed.items()) if name not in (*RESERVED, *names)]
-    head, _, rest = (HERE / "worker.py").read_text(encoding="utf-8").partition(MARK)
-    main = rest.partition("\n")[2].strip()
-    call = f'if __name__ == "__main__":\n    call_in_group({fn.__name__}, seconds={seconds})\n'
-    parts = [head, "\n".join(imports), *sources, main, call]
-    return "\n\n\n".join(part.strip() for part in parts if part) + "\n"
+    names = [each.__name__ for each in given]
+    imports = [line for name, line in sorted(needed.items()) if name not in names]
+    parts = [IMPORTS + "\n".join(imports), *sources]
+    return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def torchrun(
@@ -72,19 +67,21 @@ def torchrun(
     others can crash the job or change what it computes. Nothing that they send is restored as
     objects, unless ``fn`` gathers or broadcasts objects, which travel by `pickle`.
 
-    Raises ValueError unless ``num_processes`` is a positive integer, and as `torchrun_script`;
-    TimeoutError after ``seconds``, RuntimeError with the last lines if a process fails or ends
-    before ``fn`` returns; none is left behind.
+    Raises ValueError unless ``num_processes`` is a positive integer and ``seconds`` a positive
+    number, TypeError as `torchrun_script`; TimeoutError after ``seconds``, RuntimeError with the
+    last lines if a process fails or ends before ``fn`` returns; none is left behind.
     """
     num_processes = positive_integer("num_processes", num_processes)
-    program = torchrun_script(fn, uses, seconds)
+    processes.check_seconds(seconds)
+    module = torchrun_script(fn, uses)
     with processes.temporary_folder() as folder:
-        script = Path(folder, "d2l_torchrun.py")
-        script.write_text(program, encoding="utf-8")
+        functions = Path(folder, "d2l_torchrun.py")
+        functions.write_text(module, encoding="utf-8")
         command = [
             *(sys.executable, str(HERE / "loopback.py")),
-            *(f"--nproc-per-node={num_processes}", "--log-dir", folder),
-            *(str(script), "--results", folder, *_on_the_command_line(arguments, Path(folder))),
+            *(f"--nproc-per-node={num_processes}", "--log-dir", folder, str(HERE / "worker.py")),
+            *("--functions", str(functions), "--call", fn.__name__, "--results", folder),
+            *("--seconds", str(float(seconds)), *_on_the_command_line(arguments, Path(folder))),
         ]
         environment: dict[str, object] = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
         if num_gpus() < num_processes:  # Else libraries take those that there are too few of

@@ -1,12 +1,27 @@
-"""The program that `torchrun` runs in each process: what a notebook defines goes in below."""
+"""What `torchrun` runs in each process: it calls a function of a file, in a group of them all.
 
+It takes PyTorch alone and can be run by its path; `main` says what stands on the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib
+import json
 import os
 import sys
-import time
+from pathlib import Path
+
+# What lies beside this file must not take the place of other modules.
+sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.realpath(__file__))]
 
 
-def end_with_launcher():
-    # This process has a session of its own, which would outlive a launcher that is killed.
+def end_with_launcher() -> None:
+    """End this process when the one does that started it.
+
+    It has a session of its own, and would outlive a launcher that is killed.
+    """
     if sys.platform == "linux":
         import ctypes
 
@@ -18,51 +33,59 @@ def end_with_launcher():
 
     launcher = psutil.Process(os.getppid())
 
-    def watch():
+    def watch() -> None:
         launcher.wait()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-end_with_launcher()
+if __name__ == "__main__":
+    end_with_launcher()
 
-import torch
-from torch import distributed as dist
-from torch import nn
-from torch.distributed.elastic.multiprocessing.errors import record
-from torch.nn import functional as F
-
-# --- The functions --------------------------------------------------------------------------------
+import torch  # noqa: E402
+from torch import distributed as dist  # noqa: E402
+from torch.distributed.elastic.multiprocessing.errors import record  # noqa: E402
 
 
 @record  # Keeps the last words of a process that fails; the others' waiting ends then
-def call_in_group(fn, seconds):
-    import argparse
-    import datetime
-    import json
-    import pathlib
+def main() -> None:
+    """Call ``--call`` of ``--functions``, a file, with the device and ``--arguments``, in JSON.
 
+    The result goes to the folder ``--results``, if there is one, as JSON in a file of the rank's
+    number. A process waits for the others for ``--seconds``.
+    """
     parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
+    parser.add_argument("--functions", type=Path, required=True)
+    parser.add_argument("--call", required=True)
     parser.add_argument("--arguments", type=json.loads, default={})
-    parser.add_argument("--results")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--seconds", type=float, default=120)
     options = parser.parse_args()
+    sys.path.insert(0, str(options.functions.resolve().parent))
+    fn = getattr(importlib.import_module(options.functions.stem), options.call)
 
     # NCCL where every process of the host has a GPU to itself, else Gloo on the CPU.
     gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpu else torch.device("cpu")
     if gpu:
         torch.cuda.set_device(device)
-    timeout = datetime.timedelta(seconds=seconds)
+    timeout = datetime.timedelta(seconds=options.seconds)
     dist.init_process_group("nccl" if gpu else "gloo", timeout=timeout)
     try:
         result = fn(device, **options.arguments)
     except SystemExit as error:
-        raise RuntimeError(f"{fn.__name__} called sys.exit({error.code}); let it return") from error
+        raise RuntimeError(
+            f"{options.call} called sys.exit({error.code}); let it return"
+        ) from error
     if options.results:
-        file = pathlib.Path(options.results, f"{dist.get_rank()}.json")
+        file = options.results / f"{dist.get_rank()}.json"
         file.write_text(json.dumps(result), encoding="utf-8")
     dist.barrier()  # Gloo aborts a process whose peer has left while it is still at work
     dist.destroy_process_group()
     sys.stdout.flush()
     os._exit(0)  # Threads of PyTorch may abort a process that ends in the usual way
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,8 @@ from book.builder import render
 from book.builder.notebook import code_cells
 from book.builder.text import Chapter
 from d2l_local import colab
-from d2l_local.machine.nvidia import CUDA_FOLDER, CUDA_LIBRARIES, GPU
+from d2l_local.install.builds import CUDA_FOLDER, CUDA_LIBRARIES
+from d2l_local.machine.nvidia import GPU
 
 import matrix
 import pytest

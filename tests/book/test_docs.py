@@ -70,7 +70,7 @@ def test_files_named_in_the_documents_exist(document):
 
 @each_document
 def test_names_of_modules_in_the_documents_are_what_they_say(document):
-    """Such as `d2l_local.machine.nvidia.CUDA_LIBRARIES`; also in what a traceback shows."""
+    """Such as `d2l_local.install.builds.CUDA_LIBRARIES`; also in what a traceback shows."""
     for name in set(re.findall(r"\b(?:d2l_local|book)(?:\.\w+)+", document.read_text("utf-8"))):
         parts, path = name.split("."), ROOT
         while parts and (path / parts[0]).is_dir():

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from d2l_local.base import frameworks
-from d2l_local.install import installed
-from d2l_local.machine import nvidia
+from d2l_local.install import builds, installed
 
 import pytest
 import yaml
@@ -108,7 +107,7 @@ def test_the_commands_for_conda_name_files_and_environments_that_exist(file, ext
 
 def test_every_library_of_the_gpu_build_has_a_pinned_package():
     packages = {
-        Requirement(package).name: Requirement(package) for _, package in nvidia.CUDA_LIBRARIES
+        Requirement(package).name: Requirement(package) for _, package in builds.CUDA_LIBRARIES
     }
     pinned = by_name(EXTRAS["cu112"])
     assert set(pinned) == {"mxnet-cu112", *packages}
@@ -118,9 +117,9 @@ def test_every_library_of_the_gpu_build_has_a_pinned_package():
         assert pin.operator == "==" and pin.version in requirement.specifier
 
 
-@pytest.mark.parametrize("build", installed.BUILDS)
+@pytest.mark.parametrize("build", builds.BUILDS)
 def test_the_commands_of_the_package_install_what_pyproject_pins(build):
-    named, pinned = by_name(installed.BUILDS[build]), by_name(EXTRAS[build])
+    named, pinned = by_name(builds.BUILDS[build]), by_name(EXTRAS[build])
     assert set(named) == set(pinned)
     for name, requirement in named.items():
         [pin] = pinned[name].specifier

@@ -177,10 +177,10 @@ def test_set_up_is_what_the_readme_says(elsewhere):
 def test_a_worker_ends_with_its_launcher(tmp_path):
     """Where the system does not see to it, as on macOS and Windows."""
     text = (ROOT / "d2l_local/torch/worker.py").read_text(encoding="utf-8")
-    watch = text.partition("\nimport torch\n")[0].replace('== "linux"', '== "elsewhere"')
+    watch = text.partition("\nimport torch ")[0].replace('== "linux"', '== "elsewhere"')
     worker, pids = tmp_path / "worker.py", tmp_path / "pids"
     worker.write_text(f"{watch}\nopen({str(pids)!r}, 'w').write('{{}} {{}}'.format(os.getpid(), "
-                      "os.getppid()))\ntime.sleep(600)\n")  # fmt: skip
+                      "os.getppid()))\nimport time; time.sleep(600)\n")  # fmt: skip
     launcher = f"import subprocess, sys; subprocess.run([sys.executable, {str(worker)!r}])"
     with subprocess.Popen([sys.executable, "-c", launcher]) as process:
         started = numbers_in(pids)

@@ -17,8 +17,7 @@ import sys
 from pathlib import Path
 
 from d2l_local.base.processes import in_new_process
-from d2l_local.install import installed
-from d2l_local.machine import nvidia
+from d2l_local.install import builds, installed
 from d2l_local.prepare_mxnet import engine, libraries
 
 import numpy
@@ -600,14 +599,14 @@ def test_all_missing_libraries_are_named_at_once(gpu_wheel):
     packages = command[command.index("--no-deps") + 1 :]
     assert command[command.index("pip") + 1] == "install"
     assert len(packages) == len(set(packages))
-    wanted = {package for name, package in nvidia.CUDA_LIBRARIES if name in named}
+    wanted = {package for name, package in builds.CUDA_LIBRARIES if name in named}
     assert set(packages) == wanted
 
 
 def test_one_command_installs_all_of_them(monkeypatch):
-    monkeypatch.setattr(nvidia, "gpu_wheel_installed", lambda: True)
-    monkeypatch.setattr(nvidia, "_packaged", lambda name: None)
-    monkeypatch.setattr(nvidia, "_library", lambda name: None)
+    monkeypatch.setattr(builds, "gpu_wheel_installed", lambda: True)
+    monkeypatch.setattr(builds, "_packaged", lambda name: None)
+    monkeypatch.setattr(builds.nvidia, "library", lambda name: None)
     error = engine._explain("libcudart.so.11.0: cannot open shared object file")
     assert all(name in error.reason for name in NEEDED)
     parts = ("cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand", "cusolver")
@@ -684,14 +683,14 @@ def test_both_builds_together_are_named_with_the_cure(tmp_path):
 
 
 def test_any_other_library_is_named_as_the_loader_does(monkeypatch):
-    monkeypatch.setattr(nvidia, "gpu_wheel_installed", lambda: False)
+    monkeypatch.setattr(builds, "gpu_wheel_installed", lambda: False)
     assert "libfoo.so.3: cannot open" in str(engine._explain("libfoo.so.3: cannot open"))
 
 
 def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monkeypatch):
     paths = {
         name: str(add_library(gpu_wheel, package.split("-")[1], name))
-        for name, package in nvidia.CUDA_LIBRARIES
+        for name, package in builds.CUDA_LIBRARIES
         if name != "libcurand.so.10"
     }
     loaded = []
@@ -706,9 +705,9 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
 
     monkeypatch.setattr(sys, "path", [str(gpu_wheel)])
     monkeypatch.setattr(os, "environ", {})
-    monkeypatch.setattr(nvidia.ctypes, "CDLL", load)
-    assert nvidia.gpu_wheel_installed()
-    nvidia.load_cuda_libraries()
+    monkeypatch.setattr(builds.ctypes, "CDLL", load)
+    assert builds.gpu_wheel_installed()
+    builds.load_cuda_libraries()
     assert os.environ == {"MXNET_CUDNN_LIB_CHECKING": "0"}  # Else a warning of no use to a reader
     assert loaded == list(paths.values())
     order = [Path(path).name for path in loaded]
@@ -716,12 +715,12 @@ def test_libraries_of_packages_are_loaded_in_an_order_that_works(gpu_wheel, monk
     assert order.index("libcublasLt.so.11") < order.index("libcublas.so.11")
     assert order.index("libcublas.so.11") < order.index("libcusolver.so.11")
     assert order.index("libcublas.so.11") < order.index("libcudnn.so.8")
-    assert nvidia.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
+    assert builds.missing_cuda_libraries() == [("libcurand.so.10", "nvidia-curand-cu11")]
 
 
 def test_the_cpu_build_wants_no_cuda(monkeypatch):
-    monkeypatch.setattr(nvidia, "gpu_wheel_installed", lambda: False)
-    monkeypatch.setattr(nvidia, "_packaged", lambda name: pytest.fail("must not be asked"))
+    monkeypatch.setattr(builds, "gpu_wheel_installed", lambda: False)
+    monkeypatch.setattr(builds, "_packaged", lambda name: pytest.fail("must not be asked"))
     monkeypatch.setattr(os, "environ", {})
-    nvidia.load_cuda_libraries()
+    builds.load_cuda_libraries()
     assert os.environ == {}

@@ -19,8 +19,8 @@ from pathlib import Path
 from d2l_local.base import frameworks
 from d2l_local.data import sources
 from d2l_local.doors import preflight
-from d2l_local.install import installed
-from d2l_local.machine import host, nvidia
+from d2l_local.install import builds, installed
+from d2l_local.machine import host
 
 import psutil
 import pytest
@@ -117,7 +117,7 @@ def test_json_holds_all_of_it():
     physical = psutil.virtual_memory().total / 2**30
     assert 0 < facts["memory"]["available_gib"] <= facts["memory"]["total_gib"] <= physical + 0.1
     libraries = facts["nvidia"]["cuda_libraries"]
-    assert len(libraries["found"]) + len(libraries["missing"]) == len(nvidia.CUDA_LIBRARIES)
+    assert len(libraries["found"]) + len(libraries["missing"]) == len(builds.CUDA_LIBRARIES)
     assert facts["verdict"] and facts["command"]
 
 
@@ -399,7 +399,7 @@ def facts(monkeypatch):
             {"index": i, "name": "Made up", "compute_capability": c, "supported": c < "9"}
             for i, c in enumerate(capabilities)
         ]
-        names = [name for name, _ in nvidia.CUDA_LIBRARIES]
+        names = [name for name, _ in builds.CUDA_LIBRARIES]
         wheel = {"CPU": "mxnet", "GPU": "mxnet-cu112"}[build]
         return {
             "python": {"version": "3.11.7", "executable": "python"},

@@ -85,15 +85,11 @@ def trained(device, num_workers, rank=None):
 
 @needs("torch")
 def test_torchrun_trains_as_one_process_does(monkeypatch):
-    from d2l_local.torch.launch import torchrun_script
-
     import torch
 
     monkeypatch.setitem(globals(), "torch", torch)
-    with tempfile.TemporaryDirectory() as folder, Hosts(2, 10 * W) as net:
-        script = Path(folder, "job.py")
-        script.write_text(torchrun_script(trained))
-        first, second = two_hosts.torchrun(net, str(script), folder, num_workers=2)
+    with Hosts(2, 10 * W) as net:
+        first, second = two_hosts.torchrun(net, trained, num_workers=2)
     single = trained("cpu", 1, 0)
     assert first == second
     for ours, theirs in zip(first, single):

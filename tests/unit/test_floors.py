@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import d2l_local
+from d2l_local.base import frameworks
 
 import pytest
 from helpers import python
@@ -23,7 +24,7 @@ FLOORS = (
     ("d2l_local.base",),
     ("d2l_local.machine", "d2l_local.measure", "d2l_local.data"),
     ("d2l_local.install", "d2l_local.simulate", "d2l_local.lesson", "d2l_local.backend"),
-    ("d2l_local.prepare_mxnet",),
+    ("d2l_local.shared", "d2l_local.prepare_mxnet"),
     ("d2l_local.mxnet", "d2l_local.torch"),
     ("d2l_local.doors", "d2l_local.colab", "d2l_local.drafts"),
     ("d2l_local.__main__",),
@@ -102,6 +103,13 @@ def test_imports_point_down(name):
     found = {module for module in imports(name) if module not in ("d2l_local", "book")}
     wrong = {m for m in found if room(m) not in allowed}
     assert not wrong, f"{name} imports {sorted(wrong)}, and may import from {sorted(allowed)}"
+
+
+def test_the_machine_knows_no_framework():
+    known = [[name, f.module, f.title, *f.distributions] for name, f in frameworks.load().items()]
+    names = re.compile("|".join(["gluon", *itertools.chain(*known)]), re.IGNORECASE)
+    for path in (ROOT / "d2l_local/machine").glob("*.py"):
+        assert not names.findall(path.read_text(encoding="utf-8")), path.name
 
 
 NEEDS = {"d2l_local.mxnet": "mxnet", "d2l_local.drafts": "mxnet", "d2l_local.torch": "torch"}

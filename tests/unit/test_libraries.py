@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2l_local.install import installed
+from d2l_local.install import builds, installed
 from d2l_local.machine import nvidia
 from d2l_local.prepare_mxnet import engine, libraries
 
@@ -155,11 +155,11 @@ def test_on_arm_the_system_s_blas_chooses_its_kernel_whatever_the_flags_are(monk
 
 
 def test_mxnet_has_no_gpu_build_for_arm(monkeypatch):
-    monkeypatch.setattr(installed.nvidia, "installed_gpus", lambda: [nvidia.GPU(0, "T4G", (7, 5))])
+    monkeypatch.setattr(nvidia, "installed_gpus", lambda: [nvidia.GPU(0, "T4G", (7, 5))])
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    assert installed.fitting_build() == "cu112"
+    assert builds.fitting_build() == "cu112"
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert installed.fitting_build() == "mxnet"
+    assert builds.fitting_build() == "mxnet"
 
 
 def test_the_lock_file_has_mxnet_s_wheel_for_arm():

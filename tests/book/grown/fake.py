@@ -6,62 +6,12 @@ import time
 
 from d2l_local import backend
 from d2l_local.base.arguments import index_of_device, number_of_devices
-from d2l_local.base.processes import in_new_process  # noqa: F401
-from d2l_local.lesson.law import law  # noqa: F401
-from d2l_local.machine.cores import own_core  # noqa: F401
-from d2l_local.machine.crowding import Crowding  # noqa: F401
-from d2l_local.machine.host import num_cores  # noqa: F401
 from d2l_local.measure import allocations, timeline
-from d2l_local.measure.allocations import plot_allocations  # noqa: F401
-from d2l_local.measure.charts import (  # noqa: F401
-    plot_prediction,
-    plot_roofline,
-    plot_timelines,
-)
-from d2l_local.measure.held import Held  # noqa: F401
-from d2l_local.measure.latency import read_time  # noqa: F401
-from d2l_local.measure.timeline import on_record  # noqa: F401
-from d2l_local.simulate.hosts import Hosts, has_hosts  # noqa: F401
-from d2l_local.simulate.schedule import pipeline_schedule, schedule  # noqa: F401
-from d2l_local.simulate.wire import Wire  # noqa: F401
+from d2l_local.shared import *  # noqa: F403
 
 import numpy as np
 
 plain = np.dot
-
-
-def num_gpus() -> int:
-    return 0
-
-
-def devices(n: int = 2) -> list[str]:
-    return [f"fake({i})" for i in range(number_of_devices(n))]
-
-
-def try_gpu(i: int = 0) -> str:
-    return devices(index_of_device(i) + 1)[-1]
-
-
-def try_all_gpus() -> list[str]:
-    return devices(2)
-
-
-def lane(device: str) -> str:
-    return device.replace("(", "/").rstrip(")")
-
-
-def banner(used: list[str]) -> None:
-    print(f"devices: {', '.join(used)} (fake)")
-
-
-def examine() -> dict:
-    ones = np.ones((200, 200))
-    names = [backend.checked(device, plain(ones, ones)) for device in devices()]
-    return {"version": "1", "build": "CPU", "devices": names, "usable_gpus": [], "threads": 1}
-
-
-def synchronize() -> None:
-    pass
 
 
 class Timeline(timeline.Timeline):
@@ -87,11 +37,6 @@ class Allocations(allocations.Allocations):
         return fn(), []
 
 
-def copier(device, num_bytes):
-    x, y = np.ones((2, num_bytes // 4), np.float32)
-    return lambda: np.copyto(y, x)
-
-
 def dot(x, y):
     start = time.perf_counter()
     result = plain(x, y)
@@ -99,6 +44,41 @@ def dot(x, y):
     return result
 
 
-_shared = backend.make(synchronize, num_gpus, np.asarray, copier, Timeline)
-Benchmark, Memory, measure, compare, together, operation_times, waits = _shared[:7]
-has_gpus, device_times, copy_rates, load_data_fashion_mnist = _shared[7:]
+class Fake(backend.Backend):
+    Timeline, Allocations = Timeline, Allocations
+
+    def num_gpus(self) -> int:
+        return 0
+
+    def devices(self, n: int = 2) -> list[str]:
+        return [f"fake({i})" for i in range(number_of_devices(n))]
+
+    def try_gpu(self, i: int = 0) -> str:
+        return self.devices(index_of_device(i) + 1)[-1]
+
+    def try_all_gpus(self) -> list[str]:
+        return self.devices(2)
+
+    def lane(self, device: str) -> str:
+        return device.replace("(", "/").rstrip(")")
+
+    def banner(self, used: list[str]) -> None:
+        print(f"devices: {', '.join(used)} (fake)")
+
+    def examine(self) -> dict:
+        ones = np.ones((200, 200))
+        names = [backend.checked(device, plain(ones, ones)) for device in self.devices()]
+        return {"version": "1", "build": "CPU", "devices": names, "usable_gpus": [], "threads": 1}
+
+    def synchronize(self) -> None:
+        pass
+
+    def _convert(self, array):
+        return array
+
+    def _copier(self, device, num_bytes):
+        x, y = np.ones((2, num_bytes // 4), np.float32)
+        return lambda: np.copyto(y, x)
+
+
+globals().update(backend.names(Fake()))

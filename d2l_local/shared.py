@@ -1,0 +1,19 @@
+"""The names of every backend that know no framework: ``from d2l_local.shared import *``."""
+
+# ruff: noqa: F401
+
+from d2l_local.base.processes import in_new_process
+from d2l_local.lesson.exercise import check, expect, measured
+from d2l_local.lesson.law import law
+from d2l_local.machine.cores import own_core
+from d2l_local.machine.crowding import Crowding
+from d2l_local.machine.host import num_cores
+from d2l_local.measure.allocations import plot_allocations
+from d2l_local.measure.charts import plot_prediction, plot_roofline, plot_timelines
+from d2l_local.measure.held import Held
+from d2l_local.measure.latency import read_time
+from d2l_local.measure.timeline import on_record
+from d2l_local.simulate.hosts import Hosts, has_hosts
+from d2l_local.simulate.schedule import pipeline_schedule, schedule
+from d2l_local.simulate.trials import ChainTrial
+from d2l_local.simulate.wire import Wire
