@@ -111,6 +111,7 @@ lint: setup  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-cache
 	$(PY) -m book.builder format
 
 types: setup  ## Check the types, on each system (FRAMEWORK=pytorch: with those of PyTorch)
