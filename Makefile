@@ -22,7 +22,7 @@ CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: always help setup run test test-unit lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab wheel test-wheel test-arm64
+.PHONY: always help setup run test test-unit coverage lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab wheel test-wheel test-arm64
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -46,6 +46,12 @@ test-unit: setup  ## Test the parts of the package: a minute on two cores
 test: setup  ## Test the package, the builder, the text and the notebooks
 	$(PY) -m pytest --quiet $(PARALLEL) --junitxml=build/reports/package.xml $(call fact,$(FRAMEWORK),tests)
 	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval $(TWO_NOTEBOOKS) --nbval --nbval-sanitize-with tests/nbval.cfg chapters/$(FRAMEWORK)
+
+coverage: setup  ## List the lines of what needs no framework that no test reaches (slow)
+	$(PY) -m coverage erase
+	$(PY) -m coverage run -m pytest --quiet $(PARALLEL) $(call fact,$(FRAMEWORK),tests)
+	$(PY) -m coverage combine --quiet
+	$(PY) -m coverage report
 
 test-matrix: setup  ## Test the package on every Python here, with the oldest and the newest NumPy
 	$(PY) tests/matrix.py $(OPTIONS)
@@ -111,6 +117,7 @@ lint: setup  ## Lint and format the code, the notebooks' cells too
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-cache
 	$(PY) -m book.builder format
 
 types: setup  ## Check the types, on each system (FRAMEWORK=pytorch: with those of PyTorch)

@@ -29,7 +29,7 @@ def _has_def(fn: object) -> bool:
     return inspect.isfunction(fn) and fn.__name__ != "<lambda>"
 
 
-def source(definition: Callable) -> str:
+def source(definition: Callable[..., object]) -> str:
     """The text of a function or of a class, decorators included.
 
     It is the text of this very object, also if its cell was changed and run again since. What was

@@ -13,6 +13,7 @@ import json
 import os
 import unicodedata
 from pathlib import Path
+from typing import TypedDict
 
 FOLDER = Path(__file__).parent / "languages"
 # By these lines the builder tells outputs that a reader should not see in the book.
@@ -58,12 +59,20 @@ def columns(text: str) -> int:
     return len(text) + sum(unicodedata.east_asian_width(character) in "WF" for character in text)
 
 
+class Table(TypedDict):
+    """What a language's file says."""
+
+    lines: dict[str, str]
+    fonts: list[str]
+
+
 @functools.cache
-def table(lang: str) -> dict:
+def table(lang: str) -> Table:
     """What a language's file says, with nothing in it for a language that has none."""
     if lang not in _known():
         return {"lines": {}, "fonts": []}
-    return {"fonts": [], **json.loads((FOLDER / f"{lang}.json").read_text("utf-8"))}
+    said = json.loads((FOLDER / f"{lang}.json").read_text("utf-8"))
+    return {"lines": said["lines"], "fonts": said.get("fonts", [])}
 
 
 @functools.cache

@@ -57,8 +57,8 @@ class Guarded:
 
     def __init__(self) -> None:
         self._groups: list[int] = []
-        self._started: list[subprocess.Popen] = []
-        self._guard: subprocess.Popen | None = None
+        self._started: list[subprocess.Popen[Any]] = []
+        self._guard: subprocess.Popen[Any] | None = None
 
     def __enter__(self) -> Guarded:
         self._guard = subprocess.Popen(
@@ -75,7 +75,7 @@ class Guarded:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def start(self, command: list[str], **options: Any) -> subprocess.Popen:
+    def start(self, command: list[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
         self._pipe()  # Where nobody would end the command, it is not started
         process = subprocess.Popen(command, **_APART, **options)
@@ -277,8 +277,8 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
         return json.loads(result.read_text(encoding="utf-8"))
 
 
-def _keep_result(fn, path):
-    # Runs in the new process, as text.
+def _keep_result(fn: "Callable[[], object]", path: str) -> None:  # noqa: UP037
+    # Runs in the new process, as text, where no name in an annotation is known.
     import json
     import pathlib
 
@@ -293,7 +293,7 @@ def _keep_result(fn, path):
 
 
 @contextlib.contextmanager
-def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
+def temporary_folder(where: str | os.PathLike[str] | None = None) -> Iterator[str]:
     """A folder for the block, in ``where`` or among temporary files.
 
     Those that killed processes have left there are removed first, but on Windows, where they cannot
@@ -311,7 +311,7 @@ def temporary_folder(where: str | os.PathLike | None = None) -> Iterator[str]:
         yield path
 
 
-def _new_folder(where: str | os.PathLike | None) -> tempfile.TemporaryDirectory[str]:
+def _new_folder(where: str | os.PathLike[str] | None) -> tempfile.TemporaryDirectory[str]:
     try:
         return tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
     except OSError as error:

@@ -85,6 +85,7 @@ def _get(url: str, largest: int, seconds: float) -> bytes:
     with notice, Guarded() as guarded:
         process = guarded.start(command, **pipes)
         try:
+            content: bytes
             content, said = process.communicate(json.dumps(task).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise UnavailableError(f"still not complete after {seconds:.0f} s") from None

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
+
+Images = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.int32]
 
 
 class Known(NamedTuple):
@@ -44,7 +48,7 @@ class File(NamedTuple):
     """A file that was read: where it is, its uint8 array, and whether it is Fashion-MNIST's."""
 
     path: Path
-    array: np.ndarray
+    array: npt.NDArray[np.uint8]
     genuine: bool
 
 
@@ -90,7 +94,7 @@ def packed(size: int) -> int:
     return size + size // 100 + 1000
 
 
-def pair(images: File, labels: File) -> tuple[np.ndarray, np.ndarray]:
+def pair(images: File, labels: File) -> tuple[Images, Labels]:
     """Return uint8 images of shape (n, 28, 28) and int32 labels of shape (n,).
 
     Raises ``ValueError`` if the files have other shapes.
@@ -113,7 +117,7 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _array(path: Path, file: IO[bytes], largest: int) -> tuple[bytes, np.ndarray]:
+def _array(path: Path, file: IO[bytes], largest: int) -> tuple[bytes, npt.NDArray[np.uint8]]:
     # What the header announces is read and one byte more, however much there is: a few kilobytes
     # may unpack to terabytes.
     header = file.read(4)

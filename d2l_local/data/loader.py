@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from d2l_local.base.arguments import integer, positive_integer
+from d2l_local.data.idx import Images
 from d2l_local.data.notice import announce
 from d2l_local.data.resize import bilinear
 from d2l_local.data.sources import Dataset, load_dataset
 
 import numpy as np
+import numpy.typing as npt
 
 
 class ArrayDataLoader:
@@ -40,14 +42,14 @@ class ArrayDataLoader:
 
     def __init__(
         self,
-        images: np.ndarray,
-        labels: np.ndarray,
+        images: Images,
+        labels: npt.NDArray[np.integer[Any]],
         batch_size: int,
         *,
         resize: int | tuple[int, int] | None = None,
         shuffle: bool = False,
         seed: int = 0,
-        convert: Callable[[np.ndarray], Any] | None = None,
+        convert: Callable[[npt.NDArray[Any]], Any] | None = None,
     ):
         self.images = np.asarray(images)
         self.labels = np.asarray(labels)
@@ -84,10 +86,10 @@ class ArrayDataLoader:
         self.epoch += 1
         return self._batches(order)
 
-    def _batches(self, order):
+    def _batches(self, order: npt.NDArray[np.intp]) -> Iterator[tuple[Any, Any]]:
         for start in range(0, len(order), self.batch_size):
             chosen = order[start : start + self.batch_size]
-            X = self.images.take(chosen, axis=0)
+            X: npt.NDArray[Any] = self.images.take(chosen, axis=0)
             if self.resize:
                 X = bilinear(X, *self.resize)
             X = np.divide(X[:, np.newaxis], 255, dtype=np.float32)
@@ -101,7 +103,7 @@ def load_data_fashion_mnist(
     train_size: int | None = None,
     test_size: int | None = None,
     seed: int = 0,
-    convert: Callable[[np.ndarray], Any] | None = None,
+    convert: Callable[[npt.NDArray[Any]], Any] | None = None,
 ) -> tuple[ArrayDataLoader, ArrayDataLoader]:
     """Return iterators over the training and the test images of Fashion-MNIST, by default a sample.
 

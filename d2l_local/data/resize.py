@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 
-def bilinear(images: np.ndarray, height: int, width: int) -> np.ndarray:
+def bilinear(images: npt.NDArray[np.uint8], height: int, width: int) -> npt.NDArray[np.float32]:
     """Return images of shape (n, h, w) as float32 of shape (n, height, width), whole gray levels.
 
     Pixel centers are aligned and edges repeated, without averaging when an image shrinks: what
@@ -14,11 +15,12 @@ def bilinear(images: np.ndarray, height: int, width: int) -> np.ndarray:
     # Two matrix products: 110,000 images/s to 96x96 on one core, 5 times as many as by indexing.
     by_rows = _weights(images.shape[1], height)
     by_columns = _weights(images.shape[2], width)
-    images = by_rows @ (images.astype(np.float32) @ by_columns.T)
-    return np.rint(images, out=images)
+    resized = by_rows @ (images.astype(np.float32) @ by_columns.T)
+    np.rint(resized, out=resized)
+    return resized
 
 
-def _weights(old: int, new: int) -> np.ndarray:
+def _weights(old: int, new: int) -> npt.NDArray[np.float32]:
     """Return the (new, old) float32 matrix that interpolates a line of ``old`` pixels."""
     at = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
     low = at.astype(int)

@@ -12,13 +12,11 @@ from pathlib import Path
 
 from d2l_local.data import idx
 
-import numpy as np
-
 FILE = Path(__file__).with_name("fashion-mnist-sample.tar.xz")  # Four files, named as `idx.FILES`
 
 
 @functools.cache  # It takes 0.4 s to unpack, and some notebooks load it several times
-def load() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def load() -> tuple[idx.Images, idx.Labels, idx.Images, idx.Labels]:
     """Return training images and labels, then test images and labels, as read-only arrays.
 
     Images are uint8 of shape (n, 28, 28), labels int32 of shape (n,). Raises ``ValueError`` if the

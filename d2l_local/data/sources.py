@@ -16,8 +16,6 @@ from d2l_local.base.language import translated
 from d2l_local.data import download, idx, sample
 from d2l_local.data.notice import say, tilde
 
-import numpy as np
-
 PACKAGE = "dataset-fashion-mnist"  # Of Debian and Ubuntu
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")  # What it installs
 FULL = "full"  # The value of D2L_DATA that asks for all images
@@ -32,10 +30,10 @@ class Dataset(NamedTuple):
     shape (n,). ``origin`` describes the set in one line.
     """
 
-    train_images: np.ndarray
-    train_labels: np.ndarray
-    test_images: np.ndarray
-    test_labels: np.ndarray
+    train_images: idx.Images
+    train_labels: idx.Labels
+    test_images: idx.Images
+    test_labels: idx.Labels
     origin: str
 
 
@@ -67,7 +65,7 @@ def of_the_package() -> Dataset:
     return Dataset(*sample.load(), translated("a sample of Fashion-MNIST"))
 
 
-def from_folder(folder: str | os.PathLike) -> Dataset:
+def from_folder(folder: str | os.PathLike[str]) -> Dataset:
     """Return the `Dataset` in a local folder: Fashion-MNIST or another one in the same format.
 
     The folder holds the four files that `idx.FILES` names, packed (.gz) or not, as torchvision's

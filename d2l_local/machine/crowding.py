@@ -66,7 +66,7 @@ def _busy() -> float:
     if hasattr(os, "sched_getaffinity"):
         cores = [cores[core] for core in os.sched_getaffinity(0)]
     idle = ("idle", "iowait", "guest", "guest_nice")  # A guest's time is the user's, too
-    return sum(sum(core) - sum(getattr(core, name, 0.0) for name in idle) for core in cores)
+    return float(sum(sum(core) - sum(getattr(core, n, 0.0) for n in idle) for core in cores))
 
 
 def _own() -> float:

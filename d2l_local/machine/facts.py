@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
+from typing import Any
 
 from d2l_local.machine import host, nvidia
 
 
-def facts() -> dict:
+def facts() -> dict[str, Any]:
     """Return this machine's cores, architecture, SIMD, memory and GPUs, ready for JSON.
 
     ``{"cores": 2, "architecture": "x86-64", "simd": "AVX-512", "memory_gib": 24, "gpus": [{"name":
@@ -27,12 +28,14 @@ def facts() -> dict:
     return {key: value for key, value in found.items() if value}
 
 
-def num_gpus(machine: dict) -> int:
+def num_gpus(machine: dict[str, Any]) -> int:
     """Return how many GPUs a machine has, given its facts."""
     return sum(gpu["count"] for gpu in machine.get("gpus", []))
 
 
-def in_words(machine: dict, cores: str = "{cores}-core {architecture}", comma: str = ", ") -> str:
+def in_words(
+    machine: dict[str, Any], cores: str = "{cores}-core {architecture}", comma: str = ", "
+) -> str:
     """Return a machine's facts as a reader sees them: 2-core x86-64, AVX-512, 24 GiB.
 
     ``cores`` is the form of the first words and ``comma`` what stands between two parts.

@@ -28,7 +28,7 @@ def cpu_flags(cpuinfo: str = "/proc/cpuinfo") -> set[str]:
     return set()
 
 
-def memory() -> dict:
+def memory() -> dict[str, float | None]:
     """GiB in total and available, None where nobody tells; a container's limit counts."""
     total, available = _physical_memory()
     limit = used = 0

@@ -30,7 +30,7 @@ OUTLINE_STYLE: dict[str, Any] = {"facecolor": "none", "edgecolor": "black", "lin
 MAX_SPANS = 2000  # in the data of one figure: about 30 kB of a notebook
 
 
-def style_of(lane: str, span: Span) -> dict:
+def style_of(lane: str, span: Span) -> dict[str, str]:
     """Return how a span looks: one of `STYLES`."""
     if span.is_copy:
         return COPY_STYLE
@@ -67,7 +67,9 @@ class Drawn:
     def __init__(self) -> None:
         self.charts: Charts = []
 
-    def __call__(self, include: object = None, exclude: object = None) -> tuple[dict, dict]:
+    def __call__(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return no data, and the metadata, when IPython displays the figure."""
         kept = _without_shortest(self.charts)
         outlined = [span for *_, lanes in kept for lane in lanes.values() for span in lane]
@@ -91,7 +93,7 @@ class Drawn:
         }
         return {}, {"d2l_local": data}
 
-    def _shared_end(self, ax: Axes) -> dict:
+    def _shared_end(self, ax: Axes) -> dict[str, int]:
         """Return the ``"end"`` of the charts that share the time axis of ``ax``, if any do."""
         shared = ax.get_shared_x_axes()
         together = [chart for chart in self.charts if shared.joined(ax, chart[0])]
@@ -127,7 +129,7 @@ def _numbers(lane: list[Span], index: dict[str, int]) -> str:
     )
 
 
-def _outlines(outlines: Lanes, index: dict[str, int]) -> dict:
+def _outlines(outlines: Lanes, index: dict[str, int]) -> dict[str, dict[str, str]]:
     """Return the ``"outlines"`` of a chart, if it has any."""
     numbers = {lane_label(name): _numbers(lane, index) for name, lane in outlines.items()}
     return {"outlines": numbers} if numbers else {}
@@ -148,7 +150,7 @@ def draw_outlines(ax: Axes, row: int, predicted: list[Span], recorded: list[Span
         text.set_path_effects([withStroke(linewidth=2, foreground="white")])
 
 
-def _texts(ax: Axes) -> dict:
+def _texts(ax: Axes) -> dict[str, list[str]]:
     """Return the ``"texts"`` that stand in the lanes of a chart, if any do."""
     texts = [text for text in ax.texts if text.get_transform() == ax.transData]
     places = [text.get_position() for text in texts]

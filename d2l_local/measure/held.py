@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 
-class Held(dict):
+class Held(dict[object, list[Any]]):
     """Arrays by name, a list with one for each device, counted as they come and go.
 
     ``held["W"] = [an array on each device]`` puts something into the devices' memory,

@@ -13,8 +13,9 @@ import math
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from d2l_local.measure.drawn import (
     BAR_STYLE,
@@ -26,6 +27,9 @@ from d2l_local.measure.drawn import (
 )  # fmt: skip
 from d2l_local.measure.fonts import label
 from d2l_local.measure.spans import Span, common_seconds, in_order, merge
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Timeline:
@@ -46,7 +50,7 @@ class Timeline:
     _recording: Timeline | None = None
     _began = 0  # Nanoseconds since the epoch
 
-    def __init__(self, lanes: dict[str, list] | None = None):
+    def __init__(self, lanes: Mapping[str, Iterable[tuple[str, float, float]]] | None = None):
         """``lanes`` (device to (name, start, end)s) of an earlier recording, to look at again.
 
         ValueError: a start or an end is no number.
@@ -184,7 +188,7 @@ class Timeline:
             raise ValueError(f"no span's name begins with {begin!r}")
         return sum(span.end - span.start for span in spans) / len(spans)
 
-    def plot(self, ax=None, predicted=None):
+    def plot(self, ax: Axes | None = None, predicted: Timeline | None = None) -> Axes:
         """Draw a Gantt chart with a lane per device on ``ax`` (default: a new figure); return it.
 
         The spans of a ``predicted`` Timeline (`d2l_local.simulate.schedule`) are drawn over it as
@@ -207,8 +211,8 @@ class Timeline:
                 chosen = [span for span in spans if style_of(lane, span) is style]
                 if chosen:
                     bars = [(1e3 * s.start, 1e3 * (s.end - s.start)) for s in chosen]
-                    style = {**style, "label": label(style["label"])}
-                    ax.broken_barh(bars, (row - 0.35, 0.7), **BAR_STYLE, **style)
+                    look: dict[str, Any] = {**BAR_STYLE, **style, "label": label(style["label"])}
+                    ax.broken_barh(bars, (row - 0.35, 0.7), **look)
         for lane, spans in outlines.items():
             draw_outlines(ax, list(self.lanes).index(lane), spans, self.lanes[lane])
         ax.set_yticks(range(len(self.lanes)), [lane_label(lane) for lane in self.lanes])
@@ -221,12 +225,13 @@ class Timeline:
                 handles.values(), handles, ncol=4, frameon=False,
                 loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1,
             )  # fmt: skip
-        if not isinstance(getattr(ax.figure, "_repr_mimebundle_", None), Drawn):
-            ax.figure._repr_mimebundle_ = Drawn()
-        ax.figure._repr_mimebundle_.charts.append((ax, self.lanes, outlines))
+        figure: Any = ax.figure  # Whose types do not know what IPython asks it for
+        if not isinstance(getattr(figure, "_repr_mimebundle_", None), Drawn):
+            figure._repr_mimebundle_ = Drawn()
+        figure._repr_mimebundle_.charts.append((ax, self.lanes, outlines))
         return ax
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the lanes as a Chrome trace, which https://ui.perfetto.dev opens.
 
         ValueError for times that are infinite or NaN, which no JSON has.

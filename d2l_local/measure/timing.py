@@ -6,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from operator import truediv
 
 from d2l_local.base.arguments import positive_integer
 from d2l_local.base.language import say, translated
@@ -45,7 +44,7 @@ class Measurement:
         if len(self.samples) != len(baseline.samples):
             counts = len(self.samples), len(baseline.samples)
             raise ValueError("{} samples, but {} of the baseline: compare both".format(*counts))
-        return statistics.median(map(truediv, baseline.samples, self.samples))
+        return statistics.median(a / b for a, b in zip(baseline.samples, self.samples))
 
     def __str__(self) -> str:
         return translated(

@@ -50,8 +50,8 @@ class Hosts:
         self.latency = positive_number("latency", latency) if latency else 0.0
         self.addresses = [f"10.0.0.{i + 1}" for i in range(self.k)]
         self._guarded = processes.Guarded()
-        self._namespaces: list[subprocess.Popen] = []  # The switch's, then each host's
-        self._players: list[subprocess.Popen] = []
+        self._namespaces: list[subprocess.Popen[bytes]] = []  # The switch's, then each host's
+        self._players: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Hosts:
         self._guarded.__enter__()
@@ -100,10 +100,10 @@ class Hosts:
             raise OSError(f"no network namespace: {process.stderr.read().decode().strip()}")
         self._namespaces.append(process)
 
-    def _ip(self, namespace: subprocess.Popen, *lines: str) -> None:
+    def _ip(self, namespace: subprocess.Popen[bytes], *lines: str) -> None:
         _run(namespace, ["ip", "-batch", "-"], "\n".join(lines))
 
-    def _shape(self, namespace: subprocess.Popen, interface: str, latency: float) -> None:
+    def _shape(self, namespace: subprocess.Popen[bytes], interface: str, latency: float) -> None:
         """Slow down what leaves a namespace by an interface."""
         rate = f"rate {self.bandwidth * 8 * (1 + HEADERS / SEGMENT):.0f}bit"
         kind = f"tbf {rate} burst {BURST} limit {QUEUE}"
@@ -111,7 +111,7 @@ class Hosts:
             kind = f"netem delay {1e6 * latency:.0f}us {rate} limit 100000"
         _run(namespace, ["tc", "qdisc", "add", "dev", interface, "root", *kind.split()])
 
-    def start(self, host: int, command: Sequence[str], **options: Any) -> subprocess.Popen:
+    def start(self, host: int, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a program on a host; ``options`` are those of `subprocess.Popen`.
 
         Raises ValueError unless ``host`` is one of 0 to k - 1, RuntimeError outside of the block.
@@ -158,7 +158,7 @@ class Hosts:
                 f"{error}"
             ) from None
 
-    def _play(self, plan: list) -> float:
+    def _play(self, plan: list[list[tuple[int, int, int]]]) -> float:
         """Seconds from the first host's begin to the last one's end."""
         answers = []
         with contextlib.suppress(BrokenPipeError):  # The one that is gone does not answer, either
@@ -170,15 +170,15 @@ class Hosts:
             if not (answer := player.stdout.readline()):
                 raise OSError(f"host {i} has ended in the middle of an exchange")
             answers.append(answer)
-        spans = [json.loads(answer) for answer in answers]
+        spans: list[tuple[float, float]] = [json.loads(answer) for answer in answers]
         return max(end for _, end in spans) - min(start for start, _ in spans)
 
 
-def _inside(namespace: subprocess.Popen) -> list[str]:
+def _inside(namespace: subprocess.Popen[bytes]) -> list[str]:
     return [*("nsenter", f"--target={namespace.pid}"), "--user", "--net", "--preserve-credentials"]
 
 
-def _run(namespace: subprocess.Popen, command: list[str], text: str = "") -> None:
+def _run(namespace: subprocess.Popen[bytes], command: list[str], text: str = "") -> None:
     done = subprocess.run(
         [*_inside(namespace), *command], input=text, capture_output=True, encoding="utf-8"
     )

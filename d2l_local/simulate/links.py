@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -14,6 +15,7 @@ from d2l_local.measure.timeline import Timeline
 from d2l_local.simulate.schedule import neighbor, pipeline_schedule, stage
 
 import numpy as np
+import numpy.typing as npt
 
 
 class Links(abc.ABC):
@@ -31,7 +33,7 @@ class Links(abc.ABC):
     # What a framework knows
 
     @abc.abstractmethod
-    def _find(self, k: int) -> list:
+    def _find(self, k: int) -> list[Any]:
         """Return ``k`` devices."""
 
     @abc.abstractmethod
@@ -47,7 +49,7 @@ class Links(abc.ABC):
         """Return a part of an array."""
 
     @abc.abstractmethod
-    def _numpy(self, x: Any) -> np.ndarray:
+    def _numpy(self, x: Any) -> npt.NDArray[Any]:
         """Return an array of any device as a NumPy array."""
 
     @abc.abstractmethod
@@ -79,7 +81,7 @@ class Links(abc.ABC):
         """Return a copy of ``x``, also of NumPy's, in float32 on device ``i``; not counted."""
         return self._placed(x, self._number(i))
 
-    def split(self, x: Any, sizes: Sequence[int] | None = None, axis: int = 0) -> list:
+    def split(self, x: Any, sizes: Sequence[int] | None = None, axis: int = 0) -> list[Any]:
         """Cut ``x`` along an axis, and return piece ``i`` on device ``i``; not counted.
 
         In pieces of the given sizes, by default as equal as possible. ValueError unless there is a
@@ -100,7 +102,7 @@ class Links(abc.ABC):
         pieces = [self._cut(x, end - size, end, axis) for size, end in zip(sizes, ends)]
         return [self.place(piece, i) for i, piece in enumerate(pieces)]
 
-    def join(self, pieces: Sequence[Any], axis: int = 0) -> np.ndarray:
+    def join(self, pieces: Sequence[Any], axis: int = 0) -> npt.NDArray[Any]:
         """Return the pieces of several devices as one NumPy array."""
         return np.concatenate([self._numpy(piece) for piece in pieces], axis)
 
@@ -167,8 +169,9 @@ class Links(abc.ABC):
         if last >= len(inputs):
             raise ValueError(f"micro-batch {last} has no input: there are {len(inputs)}")
         tasks = {(s, name) for s, order in enumerate(orders) for name in order}
-        arrived: dict[tuple[int, str], Future] = {task: Future() for task in tasks}
-        lanes: dict[str, list] = {stage(s): [] for s in range(len(orders))}
+        arrived: dict[tuple[int, str], Future[Any]] = {task: Future() for task in tasks}
+        numbers = range(len(orders))
+        lanes: dict[str, list[tuple[str, float, float]]] = {stage(s): [] for s in numbers}
         origin = time.perf_counter()
 
         def timed(s: int, name: str, call: Callable[[], Any]) -> Any:
@@ -201,7 +204,7 @@ class Links(abc.ABC):
                         future.set_exception(error)
                 raise
 
-        self._at_once([lambda s=s: work(s) for s in range(len(orders))])  # type: ignore[misc]
+        self._at_once([functools.partial(work, s) for s in numbers])
         first = min((spans[0][1] for spans in lanes.values() if spans), default=0.0)
         for spans in lanes.values():
             spans[:] = [(name, begin - first, end - first) for name, begin, end in spans]
@@ -215,7 +218,7 @@ def nested(function: Callable[[Any], Any], arrays: Any) -> Any:
     return function(arrays)
 
 
-def flat(arrays: Any) -> list:
+def flat(arrays: Any) -> list[Any]:
     """Return the arrays of nested lists in one list."""
     if isinstance(arrays, (list, tuple)):
         return [array for part in arrays for array in flat(part)]

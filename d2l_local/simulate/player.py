@@ -65,7 +65,7 @@ def transfer(peers: dict[int, socket.socket], out: dict[int, int], into: dict[in
                 wait_for(i)
 
 
-def play(me: int, peers: dict[int, socket.socket], plan: list) -> None:
+def play(me: int, peers: dict[int, socket.socket], plan: list[list[tuple[int, int, int]]]) -> None:
     """Carry out this host's part of every step."""
     for step in plan:
         out: dict[int, int] = {}

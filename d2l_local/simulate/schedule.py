@@ -28,7 +28,7 @@ def schedule(plan: Mapping[str, Sequence[Task]]) -> Timeline:
             if not 0 <= seconds < math.inf:
                 raise ValueError(f"{lane}: {name} must take 0 seconds or more, not {seconds!r}")
     ends: dict[tuple[str, str], float] = {}
-    lanes: dict[str, list] = {lane: [] for lane in plan}
+    lanes: dict[str, list[tuple[str, float, float]]] = {lane: [] for lane in plan}
     waiting = True
     while waiting:
         waiting = False

@@ -11,8 +11,9 @@ from d2l_local.measure.held import Held
 from d2l_local.simulate.links import Links
 
 import numpy as np
+import numpy.typing as npt
 
-Exchange = Callable[[list], list]
+Exchange = Callable[[list[Any]], list[Any]]
 """Makes of one array for each device another."""
 
 STEPS = 3
@@ -51,7 +52,9 @@ class ChainTrial:
             raise ValueError(f"{k} devices cannot have equal parts of {width} rows")
         rng = np.random.default_rng(0)
         self._x, self._y = rng.normal(size=(2, k * positive_integer("rows", rows), width))
-        self._weights = rng.normal(size=(layers, width, width)) / width**0.5
+        self._weights: npt.NDArray[np.float64] = (
+            rng.normal(size=(layers, width, width)) / width**0.5
+        )
         self._links, self._steps = links, 0
         self.xs = links.split(links.place(self._x, 0))
         self.ys = links.split(links.place(self._y, 0))
@@ -92,7 +95,7 @@ class ChainTrial:
             held[name, layer] = copies or [self._links.place(whole, i) for i in devices]
         return held
 
-    def _on_one_device(self) -> np.ndarray:
+    def _on_one_device(self) -> npt.NDArray[np.float64]:
         weights = self._weights.copy()
         m, v = np.zeros((2, *weights.shape))
         for t in range(1, STEPS + 1):
