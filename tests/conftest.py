@@ -11,8 +11,11 @@ import pytest
 # The builder is not installed. At the end: an installed d2l_local comes before the checkout's.
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-# What a shell starts in the background ignores Ctrl-C, and so would every process under test.
+# What a shell starts in the background ignores Ctrl-C, and what nohup starts, that the terminal is
+# gone; and so would every process under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(params=["nd", "np"])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from book.builder import proof, render, values
+from book.builder import answers, proof, render, values
 from book.builder.certificate import TRIES, Witness, loudness, why_not
 from book.builder.check import sections as check
 from book.builder.execute import execute
@@ -64,10 +64,12 @@ def build_section(
     """Write the notebooks of a section, with new outputs where the old ones do not hold.
 
     Without a ``kernel``, cells whose outputs do not hold are left without any. Raises BuildError
-    if a notebook cannot be executed; then nothing is written.
+    if a notebook cannot be executed; then no notebook is written.
     """
     sources = {lang: executed_language(section, lang) for lang in section.langs}
     built, renewed = Built(0, 0), {}
+    for path, source in answers.modules(section, framework).items():
+        built.changed |= write(path, source)  # First: the notebooks ask it
     where = {lang: where_of(section, framework, lang) for lang in section.langs}
     for lang in dict.fromkeys(sources.values()):
         with named(where[lang]):

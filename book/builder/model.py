@@ -13,10 +13,12 @@ Prose says what it is with `"kind"`, a code cell with a tag of the same name:
   with `:refused:`, if it has a message. Its first comment says what is denied.
 - `aside` (prose and code): depth that nobody needs in order to follow, folded. The first line of
   the prose is its title.
-- `exercise` (prose): the question, followed by the cells `stub`, what the reader fills in, and
-  `check`, which asks it within `with d2l.check(...):`; then `hint` (prose) and `solution` (prose
-  and code), which are folded, and `wrong`, answers that no notebook holds, each with what the check
-  must say of it: `:refused: twice as much`. `book.builder.proof` proves all of them.
+- `exercise` (prose): the question, which may say `"minutes": 5` and how hard it is, `"level": 2`
+  of 3; then the cells `stub`, what the reader fills in, and `check`: `def check(answer):`, of which
+  the notebook shows a call (`book.builder.answers`), or code within `with d2l.check(...):`; then
+  `hint` (prose) and `solution` (prose and code), which are folded, and `wrong`, answers that no
+  notebook holds, each with what the check must say of it: `:refused: twice as much`.
+  `book.builder.proof` proves all of them.
 - `reference` (prose): an entry of a bibliography, in the section `references`, whose id is its key.
   It is written once, reads the same in every language, and is cited by a link:
   `[Hadjis et al., 2016](references.ipynb#hadjis2016)`.
@@ -42,6 +44,7 @@ from markdown_it import MarkdownIt
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
 CODE = ("aside", "score", "denial", *PARTS)
+HIDDEN = re.compile(r"^def check\(([\w, ]*)\):", re.MULTILINE)  # A check that no notebook shows
 FOLDED = ("aside", "hint", "solution")
 
 
@@ -242,6 +245,11 @@ class Exercise:
     def id(self) -> str:
         return self.question.id
 
+    @property
+    def hidden(self) -> bool:
+        """Whether the notebook only calls the check: `book.builder.answers`."""
+        return any(HIDDEN.search(block.source) for block in self.parts["check"])
+
     def code(self) -> list[Block]:
         """Return the code that a proof executes, one kind after the other."""
         return [block for kind in PARTS for block in self.parts[kind]]
@@ -259,7 +267,8 @@ def exercises(section: Section, framework: str) -> list[Exercise]:
             inside = block.kind == "exercise" or (inside and block.kind in ("hint", "solution"))
         elif inside and block.kind:
             found[-1].parts[block.kind].append(block)
-        if not block.lang and block.kind != "wrong":
+        shown = block.kind not in ("check", "solution") or not (inside and found[-1].hidden)
+        if not block.lang and block.kind != "wrong" and shown:
             code.append(block)
     return found
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from book.builder import answers
 from book.builder.dependencies import names_of
 from book.builder.execute import execute
 from book.builder.model import Block, Exercise, Section, exercises
@@ -60,7 +61,8 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
     sources = [block.source for block in _needed(exercise)]
     checks = []
     for blocks, verdict, message in answers:
-        sources += [block.source for block in (*blocks, *parts["check"])]
+        sources += [block.source for block in blocks]
+        sources += [_judging(block) for block in parts["check"]]
         checks.append((len(sources) - 1, blocks, verdict, message))
     notebook = new_notebook(
         cells=[new_code_cell(source, id=f"proof-{n}") for n, source in enumerate(sources)]
@@ -76,6 +78,10 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
                 f"and the check says: {heard}"
             )
     return problems
+
+
+def _judging(check: Block) -> str:
+    return answers.judging(check) if answers.is_hidden(check) else check.source
 
 
 def _verdict(output: NotebookNode) -> str | None:
@@ -97,7 +103,7 @@ def _needed(exercise: Exercise) -> list[Block]:
     wanted: set[str] = set()
     own: set[str] = set()
     for block in exercise.code():
-        wanted |= _reads(block) - own
+        wanted |= _reads(block) - own | ({"d2l"} if block.kind == "check" else set())
         own |= names_of(block.source).surely
     needed: list[Block] = []
     for block in reversed(exercise.before):

@@ -10,7 +10,7 @@ import html
 import re
 from collections.abc import Callable
 
-from book.builder import values
+from book.builder import answers, values
 from book.builder.model import FOLDED, Block, Section, choices
 from book.builder.size import minutes
 
@@ -53,18 +53,24 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
     blocks = [b for b in section.blocks_of(framework, lang) if b.kind != "wrong"]
     cells = opening(section, blocks[0], framework, lang)
     last, count, question = blocks[0].id, 0, None
+    hidden = answers.asked(section, framework)
     for number, block in enumerate(blocks[1:], 1):
         if block.lang:
             last, count = block.id, 0
         else:  # Numbered within its prose, so that a new cell renames few others
             count += 1
         name = f"{last}_{count}" if count else last
+        if block.kind == "solution" and block.line in hidden:
+            cells = with_solution(section, cells, block, lang, name)
+            continue
         cells.append(cell_of(section, block, lang, name))
+        if block.kind == "check" and block.line in hidden:
+            cells[-1].source = answers.call(hidden[block.line], block)
         if block.kind == "predict":
             question = block
             if takes_a_guess(blocks[number + 1 :]):
                 cells.append(guess_cell(section, block, lang))
-        elif question and answers(block):
+        elif question and tells(block):
             ask(cells[-1], question)
             question = None
     if beside := neighbors(section, framework, lang):
@@ -123,6 +129,24 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNod
     if tags:
         cell.metadata["tags"] = tags
     return cell
+
+
+def with_solution(
+    section: Section, cells: list[NotebookNode], block: Block, lang: str, name: str
+) -> list[NotebookNode]:
+    """Return the cells with a solution's code, as prose: to run all cells solves nothing.
+
+    It stands in the fold of the prose before it, if that is of the solution.
+    """
+    code = f"```python\n{section.code_in(block, lang)}\n```"
+    if cells[-1].metadata["d2l_local"].get("kind") == "solution":
+        before = cells[-1].source.removesuffix("\n\n</details>")
+        cells[-1].source = f"{before}\n\n{code}\n\n</details>"
+        return cells
+    word = section.chapter.languages.get(lang, {}).get
+    cell = new_markdown_cell(prose(Block(code, block.line, lang, kind="solution"), word), id=name)
+    describe(section, cell, block)
+    return [*cells, cell]
 
 
 def describe(section: Section, cell: NotebookNode, block: Block) -> None:
@@ -226,14 +250,14 @@ def fold_code(cell: NotebookNode, title: str) -> None:
         cell.source = f"# @title {title}\n{cell.source}"
 
 
-def answers(block: Block) -> bool:
+def tells(block: Block) -> bool:
     """Whether a cell tells what was measured where the reader was asked."""
     return not block.lang and "d2l.measured(" in block.source
 
 
 def takes_a_guess(following: list[Block]) -> bool:
     """Whether the cell that answers a question compares it with what the reader typed."""
-    return "guess=guess" in next((block.source for block in following if answers(block)), "")
+    return "guess=guess" in next((block.source for block in following if tells(block)), "")
 
 
 def guess_cell(section: Section, question: Block, lang: str) -> NotebookNode:

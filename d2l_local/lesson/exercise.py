@@ -39,7 +39,7 @@ MISTAKES = {
 }
 
 
-def check(*answers: object) -> contextlib.AbstractContextManager[None]:
+def check(*answers: object) -> contextlib.AbstractContextManager[None] | None:
     """Tell the reader of an exercise whether the answer is right.
 
     ``d2l.check("ex-rows", answer)`` asks the answer key, which no notebook shows. ``with
@@ -57,7 +57,7 @@ def check(*answers: object) -> contextlib.AbstractContextManager[None]:
         raise ValueError(f"there is no exercise {answers[0]}; there is {known}")
     with _judged(*answers[1:]):
         key[name](*answers[1:])
-    return contextlib.nullcontext()
+    return None  # Of which Jupyter shows nothing
 
 
 def _answer_key() -> dict[str, Callable[..., None]]:

@@ -314,7 +314,7 @@ def test_proof_executes_what_the_exercise_names_and_no_more(tmp_path):
         (":refused: TypeError\n", "", "a wrong answer, and nothing else, says `:refused:`"),
         (":tags: [solution]", ":tags: [solution]\n:refused: x", "and nothing else, says"),
         (', f"{add(one, 3)}, not 4"', "", "an assertion of a check says what is wrong"),
-        ("with d2l.check():", "if True:", "a check asks within `with d2l.check(...):`"),
+        ("with d2l.check():", "if True:", "a check is `def check(answer):`, or asks within"),
         (', "kind": "exercise"', "", "[code] a stub outside of an exercise"),
         (', "kind": "hint"', "", "[code] a wrong outside of an exercise"),
     ],

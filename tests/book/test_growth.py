@@ -15,6 +15,8 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote
 
+from book.builder.notebook import read_notebook
+
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -95,6 +97,24 @@ def test_its_notebooks_run_and_pass_as_tests(grown):
     options = ["-q", "-p", "no:cacheprovider", "-p", "book.nbval", "--nbval"]
     said = run(grown, "-m", "pytest", *options, "chapters/fake")
     assert re.search(r"^\d+ passed", said, re.M) and "failed" not in said
+
+
+def test_an_exercise_is_judged_out_of_sight(grown):
+    for lang, said in (("en", "Not right: 100: those are the rows"), ("ja", "それは行の数です")):
+        cells = read_notebook(grown / f"chapters/fake/{lang}/tiny.ipynb").cells
+        [check] = [cell for cell in cells if "d2l.check" in cell.source]
+        assert check.source == 'd2l.check("ex-entries", answer)'
+        assert [o["data"]["text/plain"][:7] for o in check.outputs] == ["Not yet"]
+        [solution] = [cell for cell in cells if "x.size" in cell.source]
+        assert solution.cell_type == "markdown" and solution.source.startswith("<details>")
+        assert not any("10_000" in cell.source for cell in cells)
+        asked = (
+            f"import os; os.environ['D2L_LANGUAGE'] = {lang!r}\n"
+            "from d2l_local import fake as d2l\n"
+            "d2l.check('ex-entries', 10_000); d2l.check('ex-entries', 100)\n"
+        )
+        told = run(grown, "-c", asked).splitlines()
+        assert told[0] == "Right." and said in told[1]
 
 
 def test_a_run_records_its_version(grown):

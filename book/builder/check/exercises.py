@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from book.builder import render
+from book.builder import answers, render
 from book.builder.model import PARTS, Block, Section, choices, exercises
 
 from nbformat import NotebookNode
@@ -55,10 +55,14 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
 
 
 def _in_check(block: Block) -> Iterator[tuple[Block, str]]:
-    if "d2l.check(" not in block.source:
-        yield block, "a check asks within `with d2l.check(...):`"
+    hidden = answers.is_hidden(block)
+    if not hidden and "d2l.check(" not in block.source:
+        yield block, "a check is `def check(answer):`, or asks within `with d2l.check(...):`"
     with contextlib.suppress(SyntaxError):
-        for node in ast.walk(ast.parse(block.source)):
+        tree = ast.parse(block.source)
+        if hidden and [type(node) for node in tree.body] != [ast.FunctionDef]:
+            yield block, "a check is one function, and nothing stands beside it"
+        for node in ast.walk(tree):
             if isinstance(node, ast.Assert) and node.msg is None:
                 yield block, "an assertion of a check says what is wrong if it fails"
 
@@ -68,7 +72,7 @@ def _in_questions(section: Section, framework: str) -> Iterator[tuple[Block, str
     for lang in section.langs:
         question = None
         for block in section.blocks_of(framework, lang):
-            if question and (block.lang or render.answers(block)):
+            if question and (block.lang or render.tells(block)):
                 if block.lang:
                     yield question, NO_ANSWER
                 question = None

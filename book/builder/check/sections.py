@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
-from book.builder import proof, render, stamps, values
+from book.builder import answers, proof, render, stamps, values
 from book.builder.certificate import why_not
 from book.builder.check import exercises, length, untranslated
 from book.builder.dependencies import names_of
@@ -321,6 +321,15 @@ def quoted(committed: NotebookNode, rows: dict[str, str]) -> list[str]:
     return problems
 
 
+def answer_keys(section: Section, framework: str) -> list[str]:
+    """Modules of hidden checks that are not as the text has them."""
+    return [
+        f"{path.relative_to(section.chapter.root)}: is not as its text has it: build it"
+        for path, expected in answers.modules(section, framework).items()
+        if not path.exists() or path.read_text("utf-8") != expected
+    ]
+
+
 def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None) -> list[str]:
     """Compare a notebook with what its text makes, and look at its outputs."""
     if committed is None:
@@ -364,6 +373,7 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
             problems += [
                 f"{framework}/{section.name}: {p}" for p in length.problems(section, framework)
             ]
+            problems += answer_keys(section, framework)
             original = read_notebook(
                 chapter.notebook_path(framework, section.langs[0], section.name)
             )
@@ -384,16 +394,17 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
 
 
 def orphans(chapter: Chapter) -> list[str]:
-    """Notebooks that no text makes."""
-    known = {
-        chapter.notebook_path(framework, lang, section.name)
-        for section in chapter.sections()
-        for framework in section.frameworks
-        for lang in section.langs
-    }
+    """Notebooks and answer keys that no text makes, and exercises of the same name."""
+    made: set[Path] = set()
+    there: list[Path] = []
+    for section in chapter.sections():
+        for framework in section.frameworks:
+            made |= {chapter.notebook_path(framework, lang, section.name) for lang in section.langs}
+            made |= set(answers.modules(section, framework))
+    for name, row in chapter.frameworks.items():
+        there += (chapter.root / "chapters" / name).glob("*/*.ipynb")
+        there += (chapter.root / "d2l_local" / row.module / "answer_key").glob("*.py")
     return [
-        f"{path.relative_to(chapter.root)}: no text makes it"
-        for framework in chapter.frameworks
-        for path in sorted((chapter.root / "chapters" / framework).glob("*/*.ipynb"))
-        if path not in known
+        *(f"{p.relative_to(chapter.root)}: no text makes it" for p in sorted({*there} - made)),
+        *answers.taken_twice(chapter.sections()),
     ]
