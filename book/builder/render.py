@@ -76,6 +76,7 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
     if beside := neighbors(section, framework, lang):
         cells.append(new_markdown_cell(beside, id="next"))
         describe(section, cells[-1], blocks[-1])
+        cells[-1].metadata["d2l_local"].pop("kind", None)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(
         cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}

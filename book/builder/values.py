@@ -85,7 +85,10 @@ def _formatted(printed: str, spec: str | None) -> str:
     if not spec:
         return printed
     number = float(printed.rstrip("%").replace(",", "")) / (100 if printed.endswith("%") else 1)
-    return format(round(number) if spec in (",", "d", ",d") else number, spec)
+    if spec in (",", "d", ",d"):
+        return format(round(number), spec)
+    shown = format(number, spec)
+    return shown if re.search("[1-9]", shown) else shown.lstrip("-")  # Never -0
 
 
 def _printed(name: str, cell: NotebookNode, rows: dict[str, str]) -> Iterator[str]:

@@ -85,6 +85,8 @@ two devices                   122.20      124.00      244.10         99%
   parts: t_c 1 122.20  t_c 2 121.90
 The law so far (sec)         longest    measured         sum      hidden
 two devices                   1.2220      1.2400      2.4410        -98%
+The law so far (ms)          longest    measured         sum      hidden
+two devices                   130.89      189.06      189.03         -0%
 """
 
 
@@ -96,7 +98,8 @@ two devices                   1.2220      1.2400      2.4410        -98%
         ("two devices: sum in ms@2:,", "2,441"),
         ("two devices: hidden", "99%"),
         ("two devices: hidden@2:.1f", "-1.0"),
-        ("two devices: hidden@3", values.GAP),
+        ("two devices: hidden@3:.0%", "0%"),  # Never -0%
+        ("two devices: hidden@4", values.GAP),
         ("two devices: measured", values.GAP),  # Of which unit nobody knows
         ("three devices: hidden", values.GAP),
         ("seconds", "1.5"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from book.builder.answers import is_hidden
 from book.builder.model import Section
 from book.builder.size import lines, measure
 
@@ -36,7 +37,8 @@ def warnings(section: Section, framework: str) -> list[str]:
     """Say what of a framework's notebook is worth a second look."""
     found = [] if problems(section, framework) else list(excess(section, framework, LONG))
     for block in section.code_of(framework):
-        if (count := lines(block.source)) > CELL_LINES:
+        shown = block.kind != "wrong" and not (block.kind == "check" and is_hidden(block))
+        if shown and (count := lines(block.source)) > CELL_LINES:
             found.append(f"{count} lines in the cell of line {block.line}, more than {CELL_LINES}")
     asides = measure(section, framework, section.langs[0]).aside_words
     if asides > ASIDE_WORDS:
