@@ -1,30 +1,7 @@
-"""What a text is: its blocks, the notebooks that they make, and what asks the reader back.
+"""What a text is: its blocks, and what of them asks the reader back.
 
-Prose says what it is with `"kind"`, a code cell with a tag of the same name:
-
-- `predict` (prose): a question before a measurement. It offers choices, an ordered list, or asks
-  for a number. The output of the next cell is folded, and that cell reports what it measured with
-  `d2l.measured(choice=2)` or `d2l.measured(number=1.5, unit="ms")`. GitHub, which folds no output,
-  shows it.
-- `score` (code): what judges or draws what the cell before it has measured: assertions,
-  `d2l.measured`, plots. Its code is folded, so that the cell before it teaches one thing.
-- `denial` (code): a measurement that denies what the cell before it asserts. No notebook holds it:
-  `make test` plants it in place of all cells above but their imports, and the assertion must fail,
-  with `:refused:`, if it has a message. Its first comment says what is denied.
-- `aside` (prose and code): depth that nobody needs in order to follow, folded. The first line of
-  the prose is its title.
-- `exercise` (prose): the question, which may say `"minutes": 5` and how hard it is, `"level": 2`
-  of 3; then the cells `stub`, what the reader fills in, and `check`: `def check(answer):`, of which
-  the notebook shows a call (`book.builder.answers`), or code within `with d2l.check(...):`; then
-  `hint` (prose) and `solution` (prose and code), which are folded, and `wrong`, answers that no
-  notebook holds, each with what the check must say of it: `:refused: twice as much`.
-  `book.builder.proof` proves all of them.
-- `reference` (prose): an entry of a bibliography, in the section `references`, whose id is its key.
-  It is written once, reads the same in every language, and is cited by a link:
-  `[Hadjis et al., 2016](references.ipynb#hadjis2016)`.
-
-Jupyter folds what `source_hidden` and `outputs_hidden` name, Colab with `cellView: form` and an
-`@title` line; prose is folded by `<details>` everywhere.
+Prose says what it is with `"kind"`, a code cell with a tag of the same name; `docs/text-format.md`
+says what each is for.
 """
 
 from __future__ import annotations

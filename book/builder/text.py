@@ -1,40 +1,8 @@
-"""The texts: their format, and the notebooks that they make, without outputs.
+"""Reading the texts, and saying where one breaks the format, `docs/text-format.md`.
 
-A text is a MyST notebook, `chapters/text/<section>.md`, that Jupytext reads. Its front matter says
-
-- `frameworks: [mxnet]`: which notebooks it makes;
-- `names: [...]`: which names its prose may mention although no cell contains them;
-- `exercises: false`, if it closes without a summary and exercises;
-- `draft: true`, to leave out languages that lack a block, which only a release forbids.
-
-Prose comes in blocks, one a language, twins one after the other; code comes once:
-
-    +++ {"lang": "en", "id": "two-devices"}
-    +++ {"lang": "zh", "id": "two-devices", "of": "5f0c2a91"}
-
-- The language of the first block is the original; the languages of a text are those it has blocks
-  in. `of` is the hash of the original block that a translation was last held against.
-- The first block of each language opens with the title, `# ...`.
-- Blocks and cells may carry `tags`. A framework's name keeps them to that framework's notebooks;
-  the rest goes into the notebook. `raises-exception` lets a cell fail, `stderr-ok` lets it write to
-  stderr. A cell that only GPUs can prove carries `gpus-2`, say, and asks `d2l.has_gpus(2)`: tests
-  skip it elsewhere, and its committed output must come from a machine that has them.
-- What asks the reader back, or is folded, says so with `kind`, code with a tag:
-  `book.builder.model`.
-- A comment may be written once a language, in the order of the table of languages:
-  `# Wait for it | 等待它完成`. A language without a part reads the first.
-- Strings that a reader sees are translated by one block a language after their cell, a YAML mapping
-  of what stands between the quotes. The fields of f-strings stay, in any order. A block with
-  `"for": "section"`, before the first cell, speaks for all cells:
-
-      +++ {"strings": "zh"}
-      "{seconds:.2f} sec": "{seconds:.2f}秒"
-
-  A notebook in a language that has such blocks is executed by itself, with d2l_local's lines in
-  that language too; others show the original's outputs.
-
-Languages and terms are data, `chapters/text/glossary.yml`, and so are frameworks,
-`d2l_local/base/frameworks.ini`.
+A notebook in a language into which strings are translated is executed by itself, with d2l_local's
+lines in that language too; others show the original's outputs. Languages and terms are data,
+`chapters/text/glossary.yml`, and so are frameworks, `d2l_local/base/frameworks.ini`.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def expect(
     answer: object,
     right: float,
     within: float = 0.01,
-    foreseen: Mapping[float, str] | None = None,
+    foreseen: Mapping[float, str] | Mapping[int, str] | None = None,
 ) -> None:
     """Assert that a number is right up to a share of it, and name the likely mistake if not.
 
@@ -110,10 +110,9 @@ def expect(
     value = _number(answer)
     if math.isclose(value, right, rel_tol=within):
         return
-    reasons = {**(foreseen or {})}
-    reasons.update({factor * right: translated(why) for factor, why in MISTAKES.items()})
+    usual = [(factor * right, translated(why)) for factor, why in MISTAKES.items()]
     reason = translated("that is too much" if value > right else "that is too little")
-    for wrong, why in reversed(reasons.items()):
+    for wrong, why in reversed([*(foreseen or {}).items(), *usual]):  # The first one is told
         if math.isclose(value, wrong, rel_tol=within):
             reason = why
     raise AssertionError(f"{value:,.6g}: {reason}")

@@ -367,21 +367,22 @@ def test_check_speaks_the_language_of_the_notebook(tmp_path):
 
 
 def guide() -> str:
-    """Return the examples of the guide, each with a twin, and with what they read."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    text = text.partition("## Ask the reader back")[2].partition("\n## ")[0]
-    found = re.findall(r"^(`{3,4})\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE)
-    body = "".join(f"\n{example}" for _, example in found)
+    """Return the examples of the page on the format, each with a twin."""
+    text = (ROOT / "docs/text-format.md").read_text("utf-8")
+    found = re.findall(r"^(`{3,4})(\w*)\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE)
+    body = "".join(f"\n{example}" for _, kind, example in found if not kind)
     block = re.compile(
         r'^(\+\+\+ \{"lang": )"en"(.*?\n)(.*?)(?=\n\n(?:\+\+\+|```)|\Z)', re.M | re.S
     )
     body = block.sub(lambda m: f'{m[0]}\n\n{m[1]}"zh"{m[2]}{m[3]}', body)
-    return code("from d2l_local.lesson import exercise as d2l\n\none, both, n = 1, 1.2, 3") + body
+    return code("from d2l_local.lesson import exercise as d2l") + body
 
 
 def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
     section = write(tmp_path, guide())
     kinds = {block.kind for block in section.blocks_of("mxnet", "en") if block.kind}
-    assert kinds == {*model.PROSE, *model.CODE} - {"reference", "score", "denial"}
-    assert list(proof.prove(section, "mxnet", None)) == ["bytes"]
+    denials = {denial.kind for block in section.code() for denial in block.denials}
+    assert kinds | denials == {*model.PROSE, *model.CODE} - {"reference"}
+    assert list(proof.prove(section, "mxnet", None)) == ["ex-bytes"]
     assert exercises.problems(section) == []
+    assert "guess = ..." in cell_of(section, "two-guess_0").source

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
+
 from d2l_local.lesson.exercise import check, expect, measured
 
+import numpy as np
 import pytest
 
 pytest.importorskip("IPython")
@@ -96,3 +101,63 @@ def test_a_notebook_keeps_data_beside_the_text(monkeypatch):
     data = {"number": 2.0, "unit": "s", "within": 0.25}
     assert second.metadata == {"d2l_local": {"measured": data}}
     assert second.data == {"text/plain": "Measured: 2 s"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Fraction(100), Decimal("100.5"), np.float32(100), np.int64(100), np.array([100.0])],
+)
+def test_whatever_is_a_number_is_an_answer(answer):
+    expect(answer, 100)
+    with pytest.raises(AssertionError, match="half of it"):
+        expect(answer, 200)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("100", "'100' is text: a number stands without quotes"),
+        (None, "a number is asked for, not None"),
+        (True, "a number is asked for, not True"),
+        ([100], r"a number is asked for, not \[100\]"),
+        (np.array([100.0, 1.0]), "a number is asked for, not array"),
+        (1j, "a number is asked for, not 1j"),
+        (math.nan, "nan can't be compared with a number"),
+    ],
+)
+def test_what_is_no_number_is_told_in_words(answer, said):
+    with pytest.raises(AssertionError, match=said):
+        expect(answer, 100)
+
+
+def test_foreseen_mistakes_come_before_the_usual_ones():
+    foreseen = {50: "one way only", 3: "three"}
+    for answer, said in ((50, "one way only"), (3, "3: three"), (25, "a quarter of it")):
+        with pytest.raises(AssertionError, match=said):
+            expect(answer, 100, foreseen=foreseen)
+
+
+@pytest.mark.parametrize(
+    ("guess", "first", "then"),
+    [
+        (..., "No guess yet. Unfold", "Measured: 10 ms"),
+        (9, "You predict: 9. Unfold", "Measured: 10 ms, as you predicted"),
+        (20, "You predict: 20. Unfold", "Measured: 10 ms, other than you predicted"),
+        ("ten", "Your guess, 'ten', is no number", "Measured: 10 ms"),
+    ],
+)
+def test_a_guess_is_compared_below_a_line_that_tells_nothing(capsys, guess, first, then):
+    measured(number=10, unit="ms", guess=guess)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(first) and "10" not in lines[0] and lines[1] == then
+
+
+def test_the_guess_of_a_choice(capsys):
+    for guess, then in ((2, "answer 2, as you predicted"), (1, "answer 2, other than")):
+        measured(choice=2, guess=guess)
+        assert then in capsys.readouterr().out.splitlines()[1]
+
+
+def test_an_exercise_that_there_is_not():
+    with pytest.raises(ValueError, match="there is no exercise ex-nothing; there is"):
+        check("ex-nothing", 1)
