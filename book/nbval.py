@@ -18,8 +18,7 @@ from typing import Any
 
 from book.builder import verdict
 from book.builder.dependencies import dependencies
-from book.builder.notebook import code_cells, code_key, gpus_needed
-from book.builder.verdict import measures
+from book.builder.notebook import code_cells, code_key, gpus_needed, measures
 from d2l_local.base.language import counted
 from d2l_local.machine.nvidia import installed_gpus
 

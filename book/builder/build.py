@@ -24,7 +24,7 @@ from book.builder.notebook import (
     read_notebook,
     write,
 )
-from book.builder.provenance import Recorded, Split, as_made, empty, keep, this_run
+from book.builder.provenance import Recorded, Run, Split, as_made, empty, keep, this_run
 from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
@@ -196,12 +196,12 @@ def renew_cells(
     return made
 
 
-def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[NotebookNode, dict]:
+def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[NotebookNode, Run]:
     """Return the notebook executed, and its run: again, while others had a hand in its measures."""
     if not any(map(measures, notebook.cells)):
         execute(notebook, folder, root)
         return notebook, this_run()
-    tries: list[tuple[NotebookNode, dict]] = []
+    tries: list[tuple[NotebookNode, Run]] = []
     while not tries or (len(tries) < TRIES and why_not(tries[-1][1])):
         witness, fresh = Witness(), copy.deepcopy(notebook)
         execute(fresh, folder, root, witness=witness)

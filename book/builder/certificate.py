@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable
+from typing import Any
 
 from book.builder.notebook import measures
 from d2l_local.machine.crowding import MOST, Crowding
@@ -34,7 +35,7 @@ class Witness:
     """Looks at what else the machine does, from `begin` to `end`, while cells are executed."""
 
     def __init__(self) -> None:
-        self.record: dict = {"share": 0.0, "copy": [], "product": []}
+        self.record: dict[str, Any] = {"share": 0.0, "copy": [], "product": []}
 
     def begin(self) -> None:
         self._refer()
@@ -73,7 +74,7 @@ class Witness:
             self.record.update(gpus=others)
 
 
-def why_not(run: dict) -> str | None:
+def why_not(run: dict[str, Any]) -> str | None:
     """Say why what was measured in a run is not certified; None if it is."""
     record = run.get("others")
     if record is None:
@@ -87,7 +88,7 @@ def why_not(run: dict) -> str | None:
     return record.get("gpus")
 
 
-def loudness(run: dict) -> float:
+def loudness(run: dict[str, Any]) -> float:
     """Return how far others have disturbed a run: at most 1 if it is certified."""
     record = run["others"]
     drifts = [abs(after / before - 1) for before, after in (record["copy"], record["product"])]

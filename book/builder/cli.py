@@ -3,7 +3,7 @@
     python -m book.builder           build what changed (--force: execute everything again;
                                      --no-execute: leave what changed without outputs)
     python -m book.builder check     fail where text, languages and notebooks disagree
-                                     (--release: and where something is a draft, stale or uncertified)
+                                     (--release: and a draft, something stale or uncertified)
     python -m book.builder stamp     after re-reading: mark the twins as agreeing
     python -m book.builder run       execute every notebook afresh into build/
     python -m book.builder format    lay out the texts' code with ruff

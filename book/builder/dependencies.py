@@ -173,7 +173,7 @@ def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
 
 
 def _depends(
-    cells: list[Names], needed: list[set[str]], change: Callable, index: int
+    cells: list[Names], needed: list[set[str]], change: Callable[[str, int], set[int]], index: int
 ) -> dict[int, str]:
     found: dict[int, str] = {}
     todo = [index]

@@ -246,9 +246,9 @@ def without_strings(tree: ast.AST) -> ast.AST:
 
 
 class _Silence(ast.NodeTransformer):
-    def visit_Constant(self, node):
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         return ast.Constant("") if isinstance(node.value, str) else node
 
-    def visit_JoinedStr(self, node):
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         fields = [part for part in node.values if isinstance(part, ast.FormattedValue)]
         return ast.JoinedStr(sorted(fields, key=ast.dump))

@@ -10,6 +10,7 @@ import symtable
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from book.builder.language import without_strings
 
@@ -70,7 +71,7 @@ def may_fail(cell: NotebookNode) -> bool:
     return "raises-exception" in cell.metadata.get("tags", [])
 
 
-def measures(cell: Mapping) -> bool:
+def measures(cell: Mapping[str, Any]) -> bool:
     """Whether its output, which differs from run to run, is not compared with the committed one."""
     return "nbval-ignore-output" in cell.get("metadata", {}).get("tags", [])
 
@@ -92,13 +93,13 @@ def as_python(source: str) -> str:
 class _Generators(ast.NodeTransformer):
     """Make generator expressions of the comprehensions."""
 
-    def visit_ListComp(self, node):
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
         self.generic_visit(node)
         return ast.GeneratorExp(node.elt, node.generators)
 
     visit_SetComp = visit_ListComp  # noqa: N815  The name that ast looks for
 
-    def visit_DictComp(self, node):
+    def visit_DictComp(self, node: ast.DictComp) -> ast.GeneratorExp:
         self.generic_visit(node)
         return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
 

@@ -25,20 +25,20 @@ PARSER = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, double_
 class Prose:
     """What is in a prose block; code and math leave a mark in the texts."""
 
-    headings: list = field(default_factory=list)  # (level, text)
-    code: set = field(default_factory=set)
-    math: set = field(default_factory=set)
-    links: Counter = field(default_factory=Counter)
-    texts: list = field(default_factory=list)
-    quoted: Counter = field(default_factory=Counter)  # Numbers of outputs, by name
-    raw: list = field(default_factory=list)  # MyST that GitHub would show as it stands
+    headings: list[tuple[int, str]] = field(default_factory=list)  # (level, text)
+    code: set[str] = field(default_factory=set)
+    math: set[str] = field(default_factory=set)
+    links: Counter[str] = field(default_factory=Counter)
+    texts: list[str] = field(default_factory=list)
+    quoted: Counter[str] = field(default_factory=Counter)  # Numbers of outputs, by name
+    raw: list[str] = field(default_factory=list)  # MyST that GitHub would show as it stands
 
     @property
     def text(self) -> str:
         return "\n".join(self.texts)
 
     @property
-    def numbers(self) -> Counter:
+    def numbers(self) -> Counter[str]:
         found = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", self.text)
         return Counter(number.replace(",", "") for number in found)
 
@@ -82,9 +82,9 @@ def read_inline(tokens: Iterable[Token], prose: Prose) -> None:
             prose.math.add(formula(token.content))
             text += "$"
         elif token.type == "link_open":
-            prose.links[token.attrGet("href")] += 1
+            prose.links[str(token.attrGet("href"))] += 1
         elif token.type == "image":
-            prose.links[token.attrGet("src")] += 1
+            prose.links[str(token.attrGet("src"))] += 1
     prose.raw += re.findall(r"^(?::::.*|\([\w-]+\)=)", text)
     prose.texts.append(text)
 

@@ -21,6 +21,7 @@ import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from typing import Any
 
 from book.builder.dependencies import because, digests
 from book.builder.model import PARTS
@@ -33,6 +34,7 @@ from d2l_local.machine.facts import facts, in_words, num_gpus
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+Run = dict[str, Any]  # As it stands in a notebook's metadata
 NOTE = "stale"  # The kind of a cell that the builder adds below a stale output
 CHANGED = "what made its output has changed"
 
@@ -43,7 +45,7 @@ def packages() -> list[str]:
     return sorted({"d2l", "matplotlib", "numpy"}.union(*of_frameworks))
 
 
-def this_run() -> dict:
+def this_run() -> Run:
     """Return the machine, the date and the versions of what is executed now."""
     versions = {"python": platform.python_version()}
     for package in packages():
@@ -88,14 +90,14 @@ class Recorded:
         self.here = num_gpus(facts())
 
     @property
-    def runs(self) -> list[dict]:
+    def runs(self) -> list[Run]:
         return self.notebook.metadata.get("d2l_local", {}).get("runs", [])
 
     @runs.setter
-    def runs(self, runs: list[dict]) -> None:
+    def runs(self, runs: list[Run]) -> None:
         self.notebook.metadata.setdefault("d2l_local", {})["runs"] = runs
 
-    def run(self, cell: NotebookNode) -> dict | None:
+    def run(self, cell: NotebookNode) -> Run | None:
         """Return the run that a cell's output comes from; None if it has none."""
         number = cell.metadata.get("d2l_local", {}).get("run")
         return self.runs[number] if isinstance(number, int) and number < len(self.runs) else None
@@ -156,7 +158,7 @@ class Recorded:
             return f"{why}, and here are as many as it needs: build it"
         return None
 
-    def take(self, cell: NotebookNode, source: NotebookNode, run: dict, code: str) -> None:
+    def take(self, cell: NotebookNode, source: NotebookNode, run: Run, code: str) -> None:
         """Give a cell the outputs of another, which that run made of that code."""
         if run not in self.runs:
             self.runs = [*self.runs, run]
@@ -256,12 +258,12 @@ class Split:
     """
 
     old: NotebookNode
-    run: dict
+    run: Run
     code: str
     parts: list[NotebookNode]
     holds: bool = False
 
-    def deal(self, notebook: Recorded, made: list[list]) -> None:
+    def deal(self, notebook: Recorded, made: list[list[NotebookNode]]) -> None:
         """Give each part the outputs that are its own, as it ``made`` its own when it ran here.
 
         Raises ValueError if what the cell printed or showed cannot be told apart.

@@ -9,6 +9,7 @@ in a run fail it: a lesson that needs luck is none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from book.builder.dependencies import dependencies
 from book.builder.notebook import measures
@@ -17,12 +18,12 @@ MOST = 3  # Second tries in one run
 TRIED_AGAIN = "what it asserts failed once and is tried again"
 
 
-def claim_failed(cell: Mapping, outputs: Sequence[Mapping]) -> bool:
+def claim_failed(cell: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> bool:
     """Whether these outputs of a cell that measures end with an assertion that failed."""
     return measures(cell) and bool(outputs) and outputs[-1].get("ename") == "AssertionError"
 
 
-def to_measure_again(cells: Sequence[Mapping], index: int) -> list[int]:
+def to_measure_again(cells: Sequence[Mapping[str, Any]], index: int) -> list[int]:
     """Return the earlier cells that a cell uses and that measure, or depend on what is measured."""
     needed = dependencies([cell["source"] for cell in cells])
     measured = {i for i in needed[index] if measures(cells[i])}

@@ -17,7 +17,7 @@ ENTRY = (
     '\n+++ {{"lang": "{lang}", "id": "{key}", "kind": "reference"}}\n'
     "A. Nobody. [Deep learning of 2 gradients](https://a.example/b). 2016.\n"
 )
-GUIDE = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Cite\n")[2]
+GUIDE = (ROOT / "docs/text-format.md").read_text("utf-8").partition("**Reference**")[2]
 PAGE = BEGIN.format(frameworks="mxnet, pytorch").replace("---\n\n", "exercises: false\n---\n\n", 1)
 
 
@@ -41,7 +41,7 @@ def test_entry_reads_the_same_in_every_language(tmp_path):
 
 
 def test_example_of_the_guide(tmp_path):
-    example = GUIDE.split("```\n")[1]
+    example = GUIDE.split("```")[1].removeprefix("text\n")
     section = make(tmp_path, references=f"{PAGE}\n{example}").sections()[0]
     assert check.text(section) == []
     link = re.search(r"`\[.*?\]\(references\.ipynb#(.*?)\)`", GUIDE)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from book.builder.notebook import code_cells
-from book.builder.verdict import measures
+from book.builder.notebook import code_cells, measures
 
 import nbformat
 import pytest

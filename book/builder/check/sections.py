@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from book.builder import answers, proof, render, stamps, values
@@ -206,7 +207,7 @@ def differences(one: Prose, other: Prose) -> list[str]:
     return problems
 
 
-def any_language(links: Counter) -> Counter:
+def any_language(links: Counter[str]) -> Counter[str]:
     """Return links in which `figure-en.svg` and `figure-zh.svg` are the same."""
     joined: Counter[str] = Counter()
     for link, count in links.items():
@@ -214,7 +215,7 @@ def any_language(links: Counter) -> Counter:
     return joined
 
 
-def wrong_forms(texts: list[str], lang: str, glossary: dict) -> list[str]:
+def wrong_forms(texts: list[str], lang: str, glossary: dict[str, Any]) -> list[str]:
     """Forms of terms, and typography, that a language does not use."""
     problems = []
     for term in glossary["terms"]:
@@ -229,12 +230,14 @@ def wrong_forms(texts: list[str], lang: str, glossary: dict) -> list[str]:
     return problems
 
 
-def forms(term: dict, lang: str) -> list[str]:
+def forms(term: dict[str, Any], lang: str) -> list[str]:
     value = term.get(lang) or []
     return [value] if isinstance(value, str) else value
 
 
-def missing_terms(one: Prose, other: Prose, original: str, lang: str, glossary: dict) -> list[str]:
+def missing_terms(
+    one: Prose, other: Prose, original: str, lang: str, glossary: dict[str, Any]
+) -> list[str]:
     """Terms of the original that the translation renders otherwise."""
     problems = []
     for term in glossary["terms"]:
