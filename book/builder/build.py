@@ -41,12 +41,16 @@ class Built:
 
     executed: int  # How many cells have a new output
     cells: int
+    emptied: int = 0  # How many have lost theirs, and have no new one
     changed: bool = False
     warnings: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        kept = f"executed, {self.executed} of {self.cells} outputs new"
-        result = kept if self.executed else "outputs kept"
+        result = "outputs kept"
+        if self.executed:
+            result = f"executed, {self.executed} of {self.cells} outputs new"
+        elif self.emptied:
+            result = f"{self.emptied} of {self.cells} cells left without outputs"
         return result if self.changed else f"{result}, nothing to write"
 
 
@@ -134,6 +138,7 @@ def renew(
             empty(cell)
     notebook.tidy()
     built.executed += len(ready) if kernel else 0
+    built.emptied += 0 if kernel else len(ready)
     built.cells += len(notebook.cells)
     if ready and kernel:
         warnings += check.uncertified(notebook)
