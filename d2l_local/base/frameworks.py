@@ -11,6 +11,7 @@ from __future__ import annotations
 import configparser
 import functools
 import importlib
+import json
 import sys
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -54,6 +55,12 @@ class Framework:
         oldest, newest = self.pythons
         major, minor = newest.split(".")
         return f">={oldest},<{major}.{int(minor) + 1}"
+
+    @property
+    def each_python(self) -> list[str]:
+        """All Pythons that it runs on."""
+        (major, first), (_, last) = (python.split(".") for python in self.pythons)
+        return [f"{major}.{minor}" for minor in range(int(first), int(last) + 1)]
 
     @property
     def runs_here(self) -> bool:
@@ -104,10 +111,17 @@ def fitting() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the names of all frameworks, or one field of one of them, for the Makefile."""
+    """Print the names of all frameworks, or one field of one of them, for the Makefile.
+
+    Or ``matrix``, for GitHub Actions: what there is to test, as JSON.
+    """
     table = load()
     if not arguments:
         print(*table)
+        return 0
+    if arguments == ["matrix"]:
+        tests = [{"framework": f.name, "python": p} for f in table.values() for p in f.each_python]
+        print(f"frameworks={json.dumps([*table])}", f"tests={json.dumps(tests)}", sep="\n")
         return 0
     name, field = arguments
     if name not in table:

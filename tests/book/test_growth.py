@@ -141,6 +141,11 @@ def test_it_stands_on_the_floor_of_frameworks(grown):
     assert "0 broken" in run(grown, "-c", asked)
 
 
+def test_the_workflows_test_it_on_each_of_its_pythons(grown):
+    told = run(grown, "-m", "d2l_local.base.frameworks", "matrix")
+    assert '"pytorch", "fake"]\n' in told and told.count('{"framework": "fake"') == 5
+
+
 def test_make_and_the_preflight_check_know_it(grown):
     assert run(grown, "-m", "d2l_local.base.frameworks").split()[-1] == "fake"
     done = subprocess.run(
