@@ -216,9 +216,11 @@ def test_good_mirror_after_an_endless_redirect(mirrors):
 def test_bad_mirror_gives_its_reason_in_time(mirrors, quick, case):
     answer, reason = BAD[case]
     (mirror,) = mirrors(lambda name: answer)
+    # What only the end of all patience ends; else as long as a busy machine may need to begin
+    endless = "still not" in reason
     with pytest.raises(download.UnavailableError, match=f"{NAME}: ({reason})"):
-        fetch(2)
-    assert set(mirror.names) == {NAME}
+        fetch(2 if endless else 60)
+    assert set(mirror.names) <= {NAME} and (mirror.names or endless)
 
 
 @pytest.mark.parametrize("case", ["truncated", "absent", "flood", "dripping header"])
