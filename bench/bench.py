@@ -22,13 +22,13 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from d2l_local.base import processes
 from d2l_local.install import installed
 
 import roofline
+from rows import Row, table
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from settings import NOTHING_SET
@@ -36,29 +36,6 @@ from settings import NOTHING_SET
 CAPSTONE_CELL = "ex-capstone-hint_1"  # The exercise's solution
 SECONDS = 300  # For one configuration: longer means that it hangs
 PRODUCT = 1500  # Rows and columns of the matrices that are multiplied
-
-
-@dataclass
-class Row:
-    """A line of the table: two figures, the one to judge, and what it should reach."""
-
-    what: str
-    other: str
-    ours: str
-    figure: float | None  # None: not measured, and ``other`` says why
-    at_least: float | None = None
-    at_most: float | None = None
-
-    def cells(self) -> list[str]:
-        bounds = {">=": self.at_least, "<=": self.at_most}
-        bound = ", ".join(f"{sign} {to:g}" for sign, to in bounds.items() if to is not None)
-        if self.figure is None:
-            return [self.what, self.other, self.ours, "", bound, "skipped"]
-        reached = (self.at_least is None or self.figure >= self.at_least) and (
-            self.at_most is None or self.figure <= self.at_most
-        )
-        verdict = "yes" if reached else "NO"
-        return [self.what, self.other, self.ours, f"{self.figure:.2f}", bound, verdict]
 
 
 # ---- Workers: each runs in a process of its own and prints its result as JSON --------------------
@@ -845,15 +822,6 @@ def scratch_table() -> str:
             print(copies, kind, cells[-1], file=sys.stderr, flush=True)
         lines.append("  ".join(f"{cell:<19}" for cell in cells))
     return "\n".join(["  ".join(f"{head:<19}" for head in ("copies", *kinds)), *lines])
-
-
-def table(rows: list[Row]) -> str:
-    head = ["what", "instead", "ours", "figure", "to reach", "reached"]
-    lines = [head] + [row.cells() for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
-    )
 
 
 def main(names: list[str]) -> None:

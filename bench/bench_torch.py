@@ -15,13 +15,14 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from bench import Row, capstone, healed, memory_rows, table
+from bench import capstone, healed, memory_rows
 from d2l_local import torch as d2l
 from d2l_local.base.language import counted
 from d2l_local.torch.launch import torchrun
 
 import roofline
 import torch
+from rows import Row, table
 from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F

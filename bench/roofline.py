@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
+from rows import Row
 
 
 def ratios(
@@ -48,10 +49,8 @@ def ratios(
     return {name: measured[name] / predicted(eight[same.get(name, name)]) for name in jobs}
 
 
-def rows(where: str, found: dict[str, float]) -> list:
+def rows(where: str, found: dict[str, float]) -> list[Row]:
     """The rows of one device."""
-    from bench import Row
-
     eight = dict(list(found.items())[:8])
     shown = ", ".join(f"{ratio:.2f}" for ratio in eight.values())
     best = {
