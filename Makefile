@@ -81,7 +81,7 @@ notebooks: setup  ## Build the notebooks from chapters/text and execute what cha
 	$(PY) -m book.builder build $(CHOICE)
 
 check: setup  ## Check text and notebooks without executing anything (RELEASE=1: as a release must be)
-	$(PY) -m book.builder check $(if $(RELEASE),--release)
+	$(PY) -m book.builder check $(if $(RELEASE),--release) $(addprefix --section ,$(SECTIONS))
 
 stamp: setup  ## Confirm that the translations match, after reading them again
 	$(PY) -m book.builder stamp $(addprefix --section ,$(SECTIONS))

@@ -143,10 +143,13 @@ def dependencies(sources: Sequence[str], harmless: Collection[int] = ()) -> list
     return [set(found) for found in because(sources, harmless)]
 
 
-def because(sources: Sequence[str], harmless: Collection[int] = ()) -> list[dict[int, str]]:
-    """Return for each cell those that it depends on, each with the name that leads there.
+def because(
+    sources: Sequence[str], harmless: Collection[int] = ()
+) -> list[dict[int, tuple[int, str]]]:
+    """Return for each cell those that it depends on, each with what leads there.
 
-    The name is empty where a cell may read and set anything.
+    That is the cell itself or another that it depends on, and the variable that this one names;
+    none where it may read and set anything.
     """
     cells = [names_of(source) for source in sources]
     touched = [
@@ -174,17 +177,17 @@ def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
 
 def _depends(
     cells: list[Names], needed: list[set[str]], change: Callable[[str, int], set[int]], index: int
-) -> dict[int, str]:
-    found: dict[int, str] = {}
+) -> dict[int, tuple[int, str]]:
+    found: dict[int, tuple[int, str]] = {}
     todo = [index]
     while todo:
         end = todo.pop()
         if cells[end].anything:
-            found = {**dict.fromkeys(range(end), ""), **found}
+            found = {**dict.fromkeys(range(end), (end, "")), **found}
             continue
         for name in sorted(needed[end]):
             new = change(name, end) - found.keys()
-            found.update(dict.fromkeys(new, name))
+            found.update(dict.fromkeys(new, (end, name)))
             todo += new
     return found
 

@@ -214,12 +214,13 @@ def changed(name: str, then: NotebookNode, now: NotebookNode) -> str | None:
         return "its code has changed"
     names = [*new]
     found = because(["" if name == "setup" else source for name, source in new.items()])
-    for place, variable in sorted(found[names.index(name)].items()):
+    for place, (by, variable) in sorted(found[names.index(name)].items()):
         cell = names[place]
         if cell != "setup" and code_key(new[cell]) not in known:
             what = "has changed" if cell in old else "is new"
-            by = f"names {variable}, and cell {cell}" if variable else f"comes after cell {cell}"
-            return f"{by} {what}" if variable else f"{by}, which {what}"
+            through = "" if names[by] == name else f"depends on cell {names[by]}, which "
+            reads = f"names {variable}" if variable else "may read anything"
+            return f"{through}{reads}, and cell {cell} {what}"
     return None
 
 

@@ -38,7 +38,7 @@ TIME = "{glue:text}`time`"  # What the sections say instead of typing how long t
 USUAL = {
     "time": "{all} minutes ({reading} to read, {doing} to predict, {exercises} for the exercises)",
     "time-short": "{all} minutes",
-    "minutes": "{minutes} minutes",
+    "minutes": "{minutes} min",
 }
 
 # Followed by what follows "github.com/" in a notebook's own address.

@@ -68,7 +68,7 @@ def test_the_notebook_calls_what_the_package_has(tmp_path):
     english, chinese = (render.notebook(section, "pytorch", lang) for lang in ("en", "zh"))
     en, zh = ({cell.id: cell.source for cell in made.cells} for made in (english, chinese))
     assert en["ex-area_2"] == zh["ex-area_2"] == 'd2l.check("ex-area", answer)'
-    assert en["ex-area"] == "**1.** •• *3 minutes* How large is a circle of radius 2?"
+    assert en["ex-area"] == "**1.** •• *3 min* How large is a circle of radius 2?"
     assert zh["ex-area"] == "**1.** •• *3分钟* 半径为2的圆有多大？"
     solution = "半径的平方乘以π。\n\n```python\nanswer = m.pi * 2**2  # 即4π\n```\n\n</details>"
     assert zh["ex-area-solution"].endswith(solution)

@@ -394,8 +394,8 @@ def problems(chapter):
         ("It is fast.", "It is quick.", "good.md:37: [zh/end] is stale"),
         # What they must share
         ("## 练习", "### 练习", "heading levels [2, 2] and [2, 3]"),
-        ("3个", "4个", "numbers differ: ['3'] only there, ['4'] only here"),
-        ("`sum`以及", "`min`以及", "code differ: ['sum'] only there, ['min'] only here"),
+        ("3个", "4个", "numbers differ: ['3'] only in en, ['4'] only in zh"),
+        ("`sum`以及", "`min`以及", "code differ: ['sum'] only in en, ['min'] only in zh"),
         ("$x+y$，", "$x-y$，", "math differ"),
         ("[原文](https://d2l.ai)", "[原文](https://zh.d2l.ai)", "links differ"),
         # Terms

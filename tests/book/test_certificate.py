@@ -88,8 +88,10 @@ def test_a_section_is_executed_again_while_others_compute(
     assert run["others"]["share"] == published
     line = f"1 cell of {run['date']}, uncertified: other programs took {published:.0%} of the cores"
     assert (line in told) == (published > 0)
-    assert main(["check", *root]) == 0
+    assert main(["check", "--section", "small", *root]) == 0
     assert capsys.readouterr().out.count(f"{path.name}: {line}") == (2 if published else 0)
+    assert main(["check", *root]) == 0
+    assert ("2 warnings, uncertified; --section" in capsys.readouterr().out) == bool(published)
     assert main(["check", "--release", *root]) == (1 if published else 0)
 
 

@@ -188,6 +188,20 @@ def test_check_says_why_a_cell_must_be_executed_again(small):
     assert "cell intro_5: names x, and cell intro_3 has changed: build it" in small.call("check")[1]
 
 
+def test_check_says_through_which_cell_a_change_comes(small):
+    small.edit("y = 2", "y = len(x)")
+    small.edit("print('x', x,", "print('x', y,")
+    small.build()
+    small.edit("x = [1]", "x = [7]")
+    out = small.call("check")[1]
+    assert "cell intro_3: names x, and cell intro_2 has changed: build it" in out
+    assert "cell intro_4: depends on cell intro_3, which names x, and cell intro_2 has" in out
+    small.edit("y = len(x)", "y = eval('len(x)')")
+    small.build()
+    small.edit("x = [7]", "x = [8]")
+    assert "cell intro_3: may read anything, and cell intro_2 has changed" in small.call("check")[1]
+
+
 def test_what_asks_the_reader_is_made_anew_everywhere(small):
     small.edit("y = 2", "y = 2  # asks")
     cell = small.cells()["only"]

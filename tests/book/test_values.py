@@ -71,7 +71,7 @@ def test_twins_quote_the_same_and_no_number_is_typed(tmp_path, capsys):
     assert build(tmp_path, CELL.format(share=0.5) + other) == 0
     assert main(["check", "--root", str(tmp_path)]) == 1
     out = capsys.readouterr().out
-    assert "quoted differ: ['share'] only there" in out and "numbers differ: [] only there" in out
+    assert "quoted differ: ['share'] only in en" in out and "numbers differ: [] only in en" in out
     typed = PROSE.replace("`share`", "`share`, not 7", 1).replace("`share`。", "`share`，不是7。")
     assert build(tmp_path, CELL.format(share=0.5) + typed) == 0
     for section, count in (([], 0), (["--section", "small"], 1)):

@@ -122,7 +122,7 @@ def in_prose(section: Section, proses: dict[str, dict[str, Prose]]) -> Iterator[
                     if getattr(block, what) != getattr(group[original], what):
                         found.append(f"has other {what} than its twin")
                 one = proses[block.id][original]
-                found += differences(one, prose)
+                found += differences(one, prose, (original, lang))
                 found += missing_terms(one, prose, original, lang, glossary)
             yield from ((block, what) for what in found)
 
@@ -193,8 +193,8 @@ def headings(section: Section, proses: dict[str, dict[str, Prose]]) -> list[str]
     return problems
 
 
-def differences(one: Prose, other: Prose) -> list[str]:
-    """What twins must have in common and don't."""
+def differences(one: Prose, other: Prose, langs: tuple[str, str]) -> list[str]:
+    """What twins in two languages must have in common and don't."""
     levels = [[level for level, _ in prose.headings] for prose in (one, other)]
     problems = [] if levels[0] == levels[1] else [f"heading levels {levels[0]} and {levels[1]}"]
     for what in ("numbers", "code", "math", "links", "quoted"):
@@ -203,7 +203,9 @@ def differences(one: Prose, other: Prose) -> list[str]:
             left, right = any_language(left), any_language(right)
         if left != right:
             only = [sorted(map(str, left - right)), sorted(map(str, right - left))]
-            problems.append(f"{what} differ: {only[0]} only there, {only[1]} only here")
+            problems.append(
+                f"{what} differ: {only[0]} only in {langs[0]}, {only[1]} only in {langs[1]}"
+            )
     return problems
 
 
@@ -410,4 +412,15 @@ def orphans(chapter: Chapter) -> list[str]:
     return [
         *(f"{p.relative_to(chapter.root)}: no text makes it" for p in sorted({*there} - made)),
         *answers.taken_twice(chapter.sections()),
+    ]
+
+
+def not_linked(chapter: Chapter) -> list[str]:
+    """Sections that the index does not link: they stand last, whatever they are about."""
+    index = chapter.root / "chapters/text/index.md"
+    text = index.read_text("utf-8") if index.exists() else ""
+    return [
+        f"{entry.name}: chapters/text/index.md does not link it"
+        for entry in chapter.outline
+        if text and entry.name != "index" and f"({entry.name}.ipynb)" not in text
     ]
