@@ -75,6 +75,7 @@ def ex_overlap(overlap):
 
 
 def ex_totals(totals):
+    totals(nd.ones((2, 2)), nd.ones((2, 2)))  # The stub ends here, before anything is printed
     ones = [nd.ones((1000, 1000), ctx=device) for device in d2l.devices(2)]
     ones[1] *= 2
     with d2l.Timeline() as timeline:
