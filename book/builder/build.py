@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from book.builder import answers, proof, render, values
-from book.builder.certificate import TRIES, Witness, loudness, why_not
+from book.builder.certificate import TRIES, Run, Witness, loudness, why_not
 from book.builder.check import sections as check
 from book.builder.execute import execute
 from book.builder.model import Section
@@ -24,7 +24,7 @@ from book.builder.notebook import (
     read_notebook,
     write,
 )
-from book.builder.provenance import Recorded, Run, Split, as_made, empty, keep, this_run
+from book.builder.provenance import Recorded, Split, as_made, empty, keep, this_run
 from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
@@ -197,7 +197,7 @@ def renew_cells(
     if problems := [p for cell in cells for p in check.outputs(made[cell.id])]:
         raise BuildError("\n".join(problems))
     for cell in cells:
-        notebook.take(cell, made[cell.id], run, notebook.codes[cell.id])
+        notebook.take(cell, made[cell.id], run, notebook.digests[cell.id])
     return made
 
 
@@ -253,7 +253,7 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     recorded, run = Recorded(notebook), this_run()
     for cell in recorded.cells:
         if cell.execution_count:
-            recorded.take(cell, copy.copy(cell), run, recorded.codes[cell.id])
+            recorded.take(cell, copy.copy(cell), run, recorded.digests[cell.id])
             ran.cells += 1
     write(folder / path.name, dump(notebook))
     ran.devices, ran.seconds = devices(notebook), time.monotonic() - started

@@ -25,6 +25,7 @@ from d2l_local.machine.facts import facts
 
 from nbformat import NotebookNode
 
+Run = dict[str, Any]  # As it stands in a notebook's metadata
 DRIFT = 0.15  # A copy that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
 TRIES = 3  # Executions of a section until it is published uncertified
@@ -74,7 +75,7 @@ class Witness:
             self.record.update(gpus=others)
 
 
-def why_not(run: dict[str, Any]) -> str | None:
+def why_not(run: Run) -> str | None:
     """Say why what was measured in a run is not certified; None if it is."""
     record = run.get("others")
     if record is None:
@@ -85,14 +86,14 @@ def why_not(run: dict[str, Any]) -> str | None:
         before, after = record[what]
         if abs(after / before - 1) > DRIFT:
             return f"a {what}, {before:g} before and {after:g} after, lost or gained its share"
-    return record.get("gpus")
+    return str(record["gpus"]) if "gpus" in record else None
 
 
-def loudness(run: dict[str, Any]) -> float:
+def loudness(run: Run) -> float:
     """Return how far others have disturbed a run: at most 1 if it is certified."""
-    record = run["others"]
+    record: dict[str, Any] = run["others"]
     drifts = [abs(after / before - 1) for before, after in (record["copy"], record["product"])]
-    return max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record)
+    return float(max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record))
 
 
 def _references() -> tuple[float, float]:

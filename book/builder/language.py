@@ -242,7 +242,8 @@ def without_strings(tree: ast.AST) -> ast.AST:
 
     Two languages' cells are the same program if these are equal.
     """
-    return _Silence().visit(tree)
+    silent: ast.AST = _Silence().visit(tree)
+    return silent
 
 
 class _Silence(ast.NodeTransformer):

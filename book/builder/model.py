@@ -169,7 +169,7 @@ class Settings:
 
     def word(self, lang: str, key: str, usual: str) -> str:
         """Return what the builder itself writes in a language, by default what is usual."""
-        return self.languages.get(lang, {}).get(key, usual)
+        return str(self.languages.get(lang, {}).get(key, usual))
 
     def index(self, lang: str) -> int:
         """Return the place of a language in the table of languages."""

@@ -125,7 +125,8 @@ def read_notebook(path: Path) -> NotebookNode | None:
 
 def dump(notebook: NotebookNode) -> str:
     nbformat.validate(notebook)
-    return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+    text: str = nbformat.writes(notebook, version=4)
+    return text.rstrip("\n") + "\n"
 
 
 def write(path: Path, text: str) -> bool:

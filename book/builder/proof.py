@@ -85,11 +85,12 @@ def _judging(check: Block) -> str:
 
 
 def _verdict(output: NotebookNode) -> str | None:
-    return output.get("metadata", {}).get("d2l_local", {}).get("verdict")
+    verdict: str | None = output.get("metadata", {}).get("d2l_local", {}).get("verdict")
+    return verdict
 
 
 def _text(output: NotebookNode) -> str:
-    return output.get("text") or output.get("data", {}).get("text/plain", "")
+    return str(output.get("text") or output.get("data", {}).get("text/plain", ""))
 
 
 def _digest(exercise: Exercise) -> str:

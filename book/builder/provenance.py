@@ -21,8 +21,8 @@ import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
 
+from book.builder.certificate import Run
 from book.builder.dependencies import because, digests
 from book.builder.model import PARTS
 from book.builder.notebook import code_cells, code_key, gpus_needed
@@ -34,7 +34,6 @@ from d2l_local.machine.facts import facts, in_words, num_gpus
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-Run = dict[str, Any]  # As it stands in a notebook's metadata
 NOTE = "stale"  # The kind of a cell that the builder adds below a stale output
 CHANGED = "what made its output has changed"
 
@@ -57,7 +56,7 @@ def this_run() -> Run:
     return {"machine": facts(), "date": today, "versions": versions}
 
 
-def hashes(notebook: NotebookNode) -> dict[str, str]:
+def digests_of(notebook: NotebookNode) -> dict[str, str]:
     """Return for each code cell, by id, the hash of what its output depends on.
 
     The set-up cell counts for nothing, since it does nothing here, but for the language that it
@@ -78,7 +77,7 @@ def hashes(notebook: NotebookNode) -> dict[str, str]:
 class Recorded:
     """A notebook's code cells, and of each the run and the code that its output comes from.
 
-    ``codes`` has what the hash of each cell's code is now, by id; ``here``, how many GPUs this
+    ``digests`` has what the hash of each cell's code is now, by id; ``here``, how many GPUs this
     machine has, which is asked for once, because it takes a look at the whole machine.
     """
 
@@ -86,12 +85,13 @@ class Recorded:
         self.notebook = notebook
         self.cells = code_cells(notebook)
         self.by_id = {cell.id: cell for cell in self.cells}
-        self.codes = hashes(notebook)
+        self.digests = digests_of(notebook)
         self.here = num_gpus(facts())
 
     @property
     def runs(self) -> list[Run]:
-        return self.notebook.metadata.get("d2l_local", {}).get("runs", [])
+        runs: list[Run] = self.notebook.metadata.get("d2l_local", {}).get("runs", [])
+        return runs
 
     @runs.setter
     def runs(self, runs: list[Run]) -> None:
@@ -104,7 +104,8 @@ class Recorded:
 
     def code(self, cell: NotebookNode) -> str | None:
         """Return the hash of the code that made a cell's output."""
-        return cell.metadata.get("d2l_local", {}).get("code")
+        code: str | None = cell.metadata.get("d2l_local", {}).get("code")
+        return code
 
     def gpus(self, cell: NotebookNode) -> int:
         """Return how many GPUs a cell needs, or its output had, if that is more."""
@@ -131,7 +132,7 @@ class Recorded:
 
     def holds(self, cell: NotebookNode) -> bool:
         """Whether a cell's output is that of its code, on as many GPUs as it needs."""
-        same = self.code(cell) == self.codes[cell.id]
+        same = self.code(cell) == self.digests[cell.id]
         return bool(self.run(cell)) and same and not self.without_gpus(cell)
 
     def stale(self) -> dict[str, tuple[int, str]]:
@@ -152,7 +153,7 @@ class Recorded:
         cell = self.by_id[name]
         if not cell.execution_count or not self.run(cell):
             return "was not executed"
-        if name in now.codes and self.code(cell) != now.codes[name]:
+        if name in now.digests and self.code(cell) != now.digests[name]:
             return f"{changed(name, self.notebook, now.notebook) or CHANGED}: build it"
         if why := self.without_gpus(cell):
             return f"{why}, and here are as many as it needs: build it"
@@ -245,7 +246,7 @@ def empty(cell: NotebookNode) -> None:
 
 
 def is_note(cell: NotebookNode) -> bool:
-    return cell.metadata.get("d2l_local", {}).get("kind") == NOTE
+    return bool(cell.metadata.get("d2l_local", {}).get("kind") == NOTE)
 
 
 # ---- From notebook to notebook -------------------------------------------------------------------
@@ -285,12 +286,12 @@ class Split:
         for part, kind in zip(self.parts, kinds):
             own = copy.deepcopy(self.old)
             own.outputs = [next(outputs) for _ in kind]
-            code = notebook.codes[part.id] if self.holds else self.code
+            code = notebook.digests[part.id] if self.holds else self.code
             notebook.take(part, own, self.run, code)
 
 
 def _kind(output: NotebookNode) -> str:
-    return output.get("name") or output.output_type
+    return str(output.get("name") or output.output_type)
 
 
 def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
@@ -304,7 +305,7 @@ def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
     new = dict(notebook.by_id)
     splits = list(_splits(notebook, committed))
     # To take a cell apart changes no other's output
-    whole = hashes(_joined(notebook.notebook, splits))
+    whole = digests_of(_joined(notebook.notebook, splits))
     for split in splits:
         split.holds = whole[split.parts[0].id] == split.code
         old.remove(split.old)
@@ -313,7 +314,7 @@ def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
 
     def matched(held: str, cell: NotebookNode) -> bool:
         if held == "code":
-            return committed.code(cell) in (notebook.codes[now.id], whole[now.id])
+            return committed.code(cell) in (notebook.digests[now.id], whole[now.id])
         like = (
             code_key(cell.source) == code_key(now.source) if held == "text" else cell.id == now.id
         )
@@ -327,7 +328,7 @@ def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
                 old.remove(found[0])
                 del new[now.id]
                 run = committed.run(found[0])
-                code = notebook.codes[now.id] if held == "code" else committed.code(found[0])
+                code = notebook.digests[now.id] if held == "code" else committed.code(found[0])
                 if run and code:
                     notebook.take(now, found[0], run, code)
     return splits

@@ -78,9 +78,9 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
         describe(section, cells[-1], blocks[-1])
         cells[-1].metadata["d2l_local"].pop("kind", None)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return new_notebook(
-        cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
-    )
+    made: NotebookNode = new_notebook(cells=cells)
+    made.metadata.update(kernelspec=kernel, language_info={"name": "python"})
+    return made
 
 
 def opening(section: Section, block: Block, framework: str, lang: str) -> list[NotebookNode]:
@@ -111,6 +111,7 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[N
 def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNode:
     """Return the cell of a block."""
     word = section.chapter.languages.get(lang, {}).get
+    cell: NotebookNode
     if block.lang:
         cell = new_markdown_cell(prose(block, word), id=name)
     else:
@@ -264,7 +265,7 @@ def takes_a_guess(following: list[Block]) -> bool:
 def guess_cell(section: Section, question: Block, lang: str) -> NotebookNode:
     """Return the cell into which the reader types an answer; left as it is, it says nothing."""
     comment = section.chapter.word(lang, "guess", "Your guess, a number")
-    cell = new_code_cell(f"guess = ...  # {comment}", id=f"{question.id}_0")
+    cell: NotebookNode = new_code_cell(f"guess = ...  # {comment}", id=f"{question.id}_0")
     describe(section, cell, question)
     cell.metadata["d2l_local"]["kind"] = "guess"
     return cell

@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from book.builder.model import Settings
-from book.builder.notebook import BuildError
+from book.builder.notebook import BuildError, code_cells
 from book.web.merge import merged_page, title_of
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.base.processes import temporary_folder
@@ -143,17 +143,15 @@ class Book(Settings):
         return path
 
 
-def code_of(notebook: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def stamps(book: Book, lang: str, framework: str, notebook: NotebookNode) -> list[dict[str, str]]:
+def run_lines(
+    book: Book, lang: str, framework: str, notebook: NotebookNode
+) -> list[dict[str, str]]:
     """Return when, on what and with what a notebook was executed, for each of its runs."""
     runs = notebook.metadata.get("d2l_local", {}).get("runs", [])
-    return [stamp(book, lang, framework, run) for run in runs]
+    return [run_line(book, lang, framework, run) for run in runs]
 
 
-def stamp(book: Book, lang: str, framework: str, run: dict) -> dict[str, str]:
+def run_line(book: Book, lang: str, framework: str, run: dict) -> dict[str, str]:
     """Return when, on what and with what a run was, in words of the language."""
     label, found = book.labels[lang], run["versions"]
     used = book.frameworks[framework]
@@ -175,10 +173,10 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
     slug = book.repository.split("github.com/")[-1]
     parts = []
     for framework, notebook in notebooks.items():
-        if not code_of(notebook):
+        if not code_cells(notebook):
             continue
         only = f" framework framework-{framework}" if len(notebooks) > 1 else ""
-        ran = " ".join(label["ran"].format(**s) for s in stamps(book, lang, framework, notebook))
+        ran = " ".join(label["ran"].format(**s) for s in run_lines(book, lang, framework, notebook))
         path = f"{slug}/blob/main/{book.path(framework, lang, name)}"
         links = {
             f"https://colab.research.google.com/github/{path}": words["colab"],
@@ -296,14 +294,14 @@ def status(book: Book, lang: str, sections: dict) -> str:
     rows, gaps = [], []
     for name, notebooks in sections.items():
         for framework, notebook in notebooks.items():
-            code = code_of(notebook)
+            code = code_cells(notebook)
             if not code:
                 continue
             missing = skipped(notebook, label["not_run"])
             named = html.escape(book.frameworks[framework].title)
             text = html.escape(title_of(notebooks))
             link = f'<a href="{name}.html?framework={framework}">{text}</a>'
-            found = stamps(book, lang, framework, notebook)
+            found = run_lines(book, lang, framework, notebook)
             ran = [
                 html.escape(label["comma"].join(dict.fromkeys(s[key] for s in found)) or "?")
                 for key in ("date", "hardware", "versions")
