@@ -1,6 +1,6 @@
 """What the cells of older editions of this chapter call, played through in both kinds of array.
 
-The code is this test's own; docs/old-editions.md tells how the cells themselves fared.
+The code is this test's own; docs/running-old-editions.md tells how the cells themselves fared.
 """
 
 from __future__ import annotations
