@@ -36,6 +36,7 @@ os.environ["D2L_LANGUAGE"] = "{lang}"
 
 TIME = "{glue:text}`time`"  # What the sections say instead of typing how long they take
 USUAL = {
+    "answer": "Unfold to see what was measured",
     "time": "{all} minutes ({reading} to read, {doing} to predict, {exercises} for the exercises)",
     "time-short": "{all} minutes",
     "minutes": "{minutes} min",
@@ -71,7 +72,7 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
             if takes_a_guess(blocks[number + 1 :]):
                 cells.append(guess_cell(section, block, lang))
         elif question and tells(block):
-            ask(cells[-1], question)
+            ask(cells[-1], question, section.chapter.word(lang, "answer", USUAL["answer"]))
             question = None
     if beside := neighbors(section, framework, lang):
         cells.append(new_markdown_cell(beside, id="next"))
@@ -271,8 +272,12 @@ def guess_cell(section: Section, question: Block, lang: str) -> NotebookNode:
     return cell
 
 
-def ask(cell: NotebookNode, question: Block) -> None:
-    """Fold the outputs of the cell that answers a question, and write the question's data to it."""
+def ask(cell: NotebookNode, question: Block, title: str) -> None:
+    """Fold the outputs of the cell that answers a question, and write the question's data to it.
+
+    Of a cell whose code is folded, too, JupyterLab shows its title alone: that tells to unfold it.
+    """
+    cell.source = re.sub(r"\A# @title .*", f"# @title {title}", cell.source)
     cell.metadata["d2l_local"]["predict"] = {"id": question.id, "choices": choices(question.source)}
     cell.metadata["collapsed"] = True
     cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True

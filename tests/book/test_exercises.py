@@ -386,3 +386,5 @@ def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
     assert list(proof.prove(section, "mxnet", None)) == ["ex-bytes"]
     assert exercises.problems(section) == []
     assert "guess = ..." in cell_of(section, "two-guess_0").source
+    title = cell_of(section, "two-guess_2").source.splitlines()[0]
+    assert title == "# @title Unfold to see what was measured"
