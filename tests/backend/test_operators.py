@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from d2l_local.base import frameworks
 from d2l_local.install import installed
 from d2l_local.measure import latency
@@ -21,9 +23,21 @@ def test_operators_compute_what_their_shapes_say(d2l):
 
 
 @pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
-def test_copies_have_a_rate_for_each_size(d2l):
+def test_copies_have_a_rate_for_each_size(d2l, one_thread):
     small, large = d2l.copy_rates(d2l.try_gpu(), [2**12, 2**22])
     assert 0 < small < large  # So small a copy takes as long as its call
+
+
+@pytest.fixture
+def one_thread():
+    """Have PyTorch use one: two wait for each other for as long as others hold a core."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 0
+    if torch:
+        torch.set_num_threads(1)
+    yield
+    if torch:
+        torch.set_num_threads(before)
 
 
 def test_names_shapes_and_kinds():
