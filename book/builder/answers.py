@@ -86,10 +86,8 @@ def module(section: Section, framework: str, lang: str) -> str:
             functions.append(source.replace("def check(", f"def {function(exercise)}(", 1))
     if not functions:
         return ""
-    lines = "\n".join(dict.fromkeys(imports.values()))
-    return (
-        "\n\n\n".join([HEAD.format(name=section.name) + f"\n{lines}".rstrip(), *functions]) + "\n"
-    )
+    head = "\n".join([HEAD.format(name=section.name), *dict.fromkeys(imports.values())])
+    return "\n\n\n".join([head.rstrip(), *functions]) + "\n"
 
 
 def function(exercise: Exercise) -> str:

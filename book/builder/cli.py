@@ -32,7 +32,6 @@ from book.builder.readme import readmes
 from book.builder.stamps import restamp
 from book.builder.text import Chapter
 from d2l_local.base import processes
-from d2l_local.base.language import counted
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
@@ -68,44 +67,41 @@ def build_one(section: Section, framework: str, args: argparse.Namespace) -> boo
 
 
 def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
-    problems, unready = check.sections(chapter, args.section)
+    found = check.sections(chapter, args.section)
+    problems, warnings = found.problems, found.unready
     for path, text in readmes(chapter).items():
         if path.read_text("utf-8") != text:
             problems.append(f"{path.name}: its table of notebooks is not this chapter's: build it")
     if not args.section:
         problems += check.orphans(chapter)
-    if args.release:
-        problems, unready = problems + unready, []
+        warnings += check.not_linked(chapter)
     sections = chapter.sections(args.section)
     untried = [problem for section in sections for problem in check.not_denied(section)]
-    lengths = [
+    if args.release:
+        problems, warnings = problems + warnings + found.uncertified, []
+    else:
+        warnings += in_short("uncertified outputs", found.uncertified, args)
+    warnings += in_short("assertions that no denial tries", untried, args)
+    warnings += [
         f"{framework}/{section.name}: {warning}"
         for section in sections
         for framework in section.frameworks
         for warning in length.warnings(section, framework)
     ]
     if args.section:
-        unready += [problem for section in sections for problem in check.typed(section)]
-    else:
-        unready = [*check.not_linked(chapter), *counted_only(unready), *counted_only(untried)]
-        untried = []
-    for warning in [*unready, *untried, *lengths]:
+        warnings += [problem for section in sections for problem in check.typed(section)]
+    for warning in warnings:
         print(f"warning: {warning}")
     print_table(length.table(sections))
     print("\n".join(problems) or "text, languages and notebooks agree")
     return 1 if problems else 0
 
 
-def counted_only(warnings: Sequence[str]) -> list[str]:
-    """Return warnings in which those that all old sections have are one line each."""
-    kept = []
-    for what in (", uncertified: ", "no denial of the assertion"):
-        those = [warning for warning in warnings if what in warning]
-        if those:
-            told = what.strip(", :")
-            kept.append(f"{counted(len(those), 'warning')}, {told}; --section NAME lists them")
-        warnings = [warning for warning in warnings if warning not in those]
-    return [*warnings, *kept]
+def in_short(what: str, warnings: list[str], args: argparse.Namespace) -> list[str]:
+    """Return warnings of chosen sections; of all, how many there are of what many sections have."""
+    if args.section or not warnings:
+        return warnings
+    return [f"{what}: {len(warnings)} lines, which --section NAME shows"]
 
 
 def command_stamp(chapter: Chapter, args: argparse.Namespace) -> int:

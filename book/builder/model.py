@@ -85,17 +85,19 @@ class Section:
 
     def blocks_of(self, framework: str, lang: str) -> list[Block]:
         """Return the prose of one language and the code of one framework, in order."""
-        others = set(self.chapter.frameworks) - {framework}
         return [
             b
             for b in self.blocks
-            if (b.lang in (None, lang) or b.kind == "reference") and not others & set(b.tags)
+            if (b.lang in (None, lang) or b.kind == "reference") and self._is_in(b, framework)
         ]
 
     def denials_of(self, block: Block, framework: str) -> list[Block]:
         """Return the false measurements of a cell in one framework."""
-        others = set(self.chapter.frameworks) - {framework}
-        return [denial for denial in block.denials if not others & set(denial.tags)]
+        return [denial for denial in block.denials if self._is_in(denial, framework)]
+
+    def _is_in(self, block: Block, framework: str) -> bool:
+        """Whether a framework's notebooks have a block, as far as its tags say."""
+        return not (set(self.chapter.frameworks) - {framework}) & set(block.tags)
 
     def code_of(self, framework: str) -> list[Block]:
         """Return the code of one framework; a section may have none."""

@@ -12,6 +12,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -366,9 +367,19 @@ def notebook(path: Path, expected: NotebookNode, committed: NotebookNode | None)
 # ---- All of it -----------------------------------------------------------------------------------
 
 
-def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list[str], list[str]]:
-    """Return what is wrong with sections, by default all, and what a release must not have."""
-    problems, unready = [], []
+@dataclass
+class Findings:
+    """What a check of sections has found."""
+
+    problems: list[str] = field(default_factory=list)
+    unready: list[str] = field(default_factory=list)  # What a release must not have
+    uncertified: list[str] = field(default_factory=list)  # Neither this
+
+
+def sections(chapter: Chapter, names: Iterable[str] | None = None) -> Findings:
+    """Return what is wrong with sections, by default all."""
+    findings = Findings()
+    problems, unready = findings.problems, findings.unready
     for section in chapter.sections(names):
         problems += text(section)
         unready += draft(section) + not_translated(section)
@@ -392,11 +403,12 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> tuple[list
                 problems += [f"{where}: {p}" for p in found]
                 if committed is not None:
                     recorded = Recorded(committed)
-                    found = [*stale(recorded), *uncertified(recorded)]
+                    findings.uncertified += [f"{where}: {p}" for p in uncertified(recorded)]
+                    found = stale(recorded)
                     if lang in section.spoken and original is not None:
                         found += untranslated.outputs(committed, original)
                     unready += [f"{where}: {p}" for p in found]
-    return problems, unready
+    return findings
 
 
 def orphans(chapter: Chapter) -> list[str]:
