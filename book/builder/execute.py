@@ -114,10 +114,11 @@ def kernel(client: NotebookClient, env: dict[str, str], folder: Path) -> Iterato
     with processes.Guarded() as guarded, contextlib.ExitStack() as stack:
         stack.callback(lambda: manager.has_kernel and run_sync(manager.shutdown_kernel)(now=True))
         try:
-            stack.enter_context(client.setup_kernel(env=env, cwd=str(folder)))
+            marked = {**env, guarded.mark: "1"}
+            stack.enter_context(client.setup_kernel(env=marked, cwd=str(folder)))
         except RuntimeError as error:  # From the wait for its first answer
             raise BuildError(f"the kernel did not start: {error}") from None
-        # With all that it starts, which may outlive it; Windows has no groups
+        # With all that it starts, which may outlive it
         guarded.watch(manager.provisioner.pgid or manager.provisioner.pid)
         yield
 

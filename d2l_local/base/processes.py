@@ -1,10 +1,10 @@
 """Processes that this one starts, watches and ends: the one place that does.
 
-Each is started as the leader of a process group of its own, so that what it starts in turn can be
-ended with it, and none is left when this process goes away, not even if that is killed (`Guarded`).
-Windows has no groups. There a process is ended with what it has started, which psutil finds as long
-as the process itself is there. Only the standard library is needed here, because
-`d2l_local.doors.preflight` runs where more is missing.
+Each is started as the leader of a process group of its own, with a variable in its environment that
+all it starts inherit, so that they are ended with it, in whatever group or session they are; and
+none is left when this process goes away, not even if that is killed (`Guarded`). Only the standard
+library is needed here, because `d2l_local.doors.preflight` runs where more is missing; psutil finds
+those that have left the group, and on Windows, where there are no groups, all but the first.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import contextlib
 import json
 import numbers
 import os
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,10 +54,13 @@ class Guarded:
         with processes.Guarded() as guarded:
             process = guarded.start(command, stdout=subprocess.PIPE)
 
-    A forked copy of this process neither ends them nor keeps them alive.
+    What they start ends with them. A forked copy of this process neither ends them nor keeps them
+    alive.
     """
 
     def __init__(self) -> None:
+        # The environment variable by which all that was started here is known
+        self.mark = f"D2L_JOB_{secrets.token_hex(8)}"
         self._groups: list[int] = []
         self._started: list[subprocess.Popen[Any]] = []
         self._guard: subprocess.Popen[Any] | None = None
@@ -69,6 +74,7 @@ class Guarded:
             bufsize=0,
             **_APART,
         )
+        self._tell(f"{self.mark}\n")
         _in_use.add(self)
         return self
 
@@ -78,7 +84,8 @@ class Guarded:
     def start(self, command: list[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
         self._pipe()  # Where nobody would end the command, it is not started
-        process = subprocess.Popen(command, **_APART, **options)
+        env = {**(options.pop("env", None) or os.environ), self.mark: "1"}
+        process = subprocess.Popen(command, env=env, **_APART, **options)
         self._started.append(process)
         self.watch(process.pid)
         return process
@@ -88,14 +95,17 @@ class Guarded:
         self._groups.append(group)
         self._tell(f"{group}\n")
 
+    def end(self) -> None:
+        """Kill all that was started here, and all that they started."""
+        end(self.mark, self._groups)
+
     def close(self) -> None:
-        """Kill the groups and wait for those that were started here. Called as the block ends."""
+        """Kill all, and wait for those that were started here. Called as the block ends."""
         if self._guard is None:
             return
         guard, pipe = self._guard, self._pipe()
         try:
-            for group in self._groups:
-                kill(group)
+            self.end()
             for process in self._started:
                 process.wait()
                 for stream in (process.stdin, process.stdout, process.stderr):
@@ -140,36 +150,50 @@ if hasattr(os, "register_at_fork"):  # Not on Windows, where this can only be im
 
 
 def guard() -> None:
-    """Kill the process groups that the standard input names, a line each, once it is closed.
+    """End what the standard input names, once it is closed: a mark, then groups, a line each.
 
     That is what a guard is for: a notebook's kernel that is restarted is killed, and a child that
-    hangs would stay. While the kernel is there it ends its groups itself, and then the guard.
+    hangs would stay. While the kernel is there it ends its processes itself, and then the guard.
     """
-    for line in sys.stdin.readlines():
-        kill(int(line))
+    mark, *groups = sys.stdin.read().split()
+    end(mark, map(int, groups))
+
+
+def end(mark: str, groups: Iterable[int]) -> None:
+    """Kill process groups, and all processes that have the variable ``mark`` in their environment.
+
+    A process may have started another while it was looked for, so until no new one is found.
+    """
+    for group in groups:
+        kill(group)
+    known: set[int] = set()
+    while found := _marked(mark) - known:
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, KILL)
+        known |= found
 
 
 def kill(group: int) -> None:
-    """Kill a process group and what its leader started in sessions of their own."""
-    elsewhere = _descendants(group)
+    """Kill a process group; on Windows, which has none, the process of that number."""
     with contextlib.suppress(OSError):  # There is none any more, or it is not ours
         if sys.platform == "win32":
             os.kill(group, KILL)
         else:  # The group outlives its leader while a child of the leader runs
             os.killpg(group, KILL)
-    for pid in elsewhere:
-        with contextlib.suppress(OSError):
-            os.kill(pid, KILL)
 
 
-def _descendants(pid: int) -> list[int]:
+def _marked(mark: str) -> set[int]:
     try:
         import psutil
     except ImportError:  # The package is not installed whole; its groups are ended nevertheless
-        return []
-    with contextlib.suppress(psutil.Error):
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    return []
+        return set()
+    found = set()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # It has ended, or is another user's
+            if mark in process.environ():
+                found.add(process.pid)
+    return found
 
 
 # --- Commands -------------------------------------------------------------------------------------
@@ -196,10 +220,17 @@ def completed(
             encoding="utf-8",
             errors="replace",
         )
-        try:
-            output, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise TimeoutError(f"{name} was ended: it still ran after {seconds} seconds") from None
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                output, errors = process.communicate(timeout=min(1, seconds))
+                break
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > deadline:
+                    message = f"{name} was ended: it still ran after {seconds} seconds"
+                    raise TimeoutError(message) from None
+                if process.poll() is not None:  # What it has left behind holds its pipes open
+                    guarded.end()
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 

@@ -16,33 +16,6 @@ from pathlib import Path
 # What lies beside this file must not take the place of other modules.
 sys.path[:] = [path for path in sys.path if path != os.path.dirname(os.path.realpath(__file__))]
 
-
-def end_with_launcher() -> None:
-    """End this process when the one does that started it.
-
-    It has a session of its own, and would outlive a launcher that is killed.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
-        return
-    import threading
-
-    import psutil
-
-    launcher = psutil.Process(os.getppid())
-
-    def watch() -> None:
-        launcher.wait()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-if __name__ == "__main__":
-    end_with_launcher()
-
 import torch  # noqa: E402
 from torch import distributed as dist  # noqa: E402
 from torch.distributed.elastic.multiprocessing.errors import record  # noqa: E402

@@ -172,18 +172,3 @@ def test_set_up_is_what_the_readme_says(elsewhere):
     for readme in ("README.md", "README.zh.md"):
         text = (ROOT / readme).read_text(encoding="utf-8")
         assert "`python3 -m d2l_local setup`" in text and "`python`" in text
-
-
-def test_a_worker_ends_with_its_launcher(tmp_path):
-    """Where the system does not see to it, as on macOS and Windows."""
-    text = (ROOT / "d2l_local/torch/worker.py").read_text(encoding="utf-8")
-    watch = text.partition("\nimport torch ")[0].replace('== "linux"', '== "elsewhere"')
-    worker, pids = tmp_path / "worker.py", tmp_path / "pids"
-    worker.write_text(f"{watch}\nopen({str(pids)!r}, 'w').write('{{}} {{}}'.format(os.getpid(), "
-                      "os.getppid()))\nimport time; time.sleep(600)\n")  # fmt: skip
-    launcher = f"import subprocess, sys; subprocess.run([sys.executable, {str(worker)!r}])"
-    with subprocess.Popen([sys.executable, "-c", launcher]) as process:
-        started = numbers_in(pids)
-        assert runs(started[0]) and started[1] == process.pid
-        process.kill()
-    assert_end(started)

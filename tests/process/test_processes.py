@@ -12,6 +12,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -240,6 +241,46 @@ def test_a_grandchild_that_outlives_the_child_is_ended():
     assert_end([in_new_process(parent, seconds=60)])
 
 
+RUNS_ENDLESS = "processes.run([sys.executable, '-c', *sys.argv[1:3]], 600, 'endless')"
+
+LEAVES = """
+import pathlib, subprocess, sys
+command = [sys.executable, "-c", "import time; time.sleep(600)"]
+pathlib.Path(sys.argv[1]).write_text(str(subprocess.Popen(command, start_new_session=True).pid))
+"""
+
+
+def test_what_has_left_the_session_ends_with_the_job_and_holds_up_nobody(tmp_path):
+    start = time.monotonic()
+    done = processes.completed([sys.executable, "-c", LEAVES, str(tmp_path / "pid")], 600, "it")
+    assert done.returncode == 0 and time.monotonic() - start < 300
+    assert_end([int((tmp_path / "pid").read_text())])
+
+
+def test_what_has_left_the_session_ends_with_a_caller_that_is_killed(tmp_path):
+    endless = LEAVES + "import time; time.sleep(600)"
+    outer = caller(RUNS_ENDLESS, endless, tmp_path / "pid")
+    try:
+        assert until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+        left = int((tmp_path / "pid").read_text())
+        assert runs(left)
+    finally:
+        outer.kill()
+        outer.communicate()
+    assert_end([left])
+
+
+def test_a_job_within_a_job_ends_with_either(tmp_path):
+    """The outer one finds what the inner one has started, whose guard may be gone, too."""
+    with processes.Guarded() as outer:
+        code = "import sys; from d2l_local.base import processes\n" + RUNS_ENDLESS
+        pids = str(tmp_path / "pids")
+        inner = outer.start([sys.executable, "-c", code, ENDLESS, pids])
+        numbers = pids_in(tmp_path / "pids")
+        outer.end()
+        assert_end([inner.pid, *numbers])
+
+
 def caller(code, *arguments):
     """Start a Python program that starts others, and that a closed terminal ends, as by default.
 
@@ -253,9 +294,6 @@ def caller(code, *arguments):
         text=True,
         start_new_session=True,
     )
-
-
-RUNS_ENDLESS = "processes.run([sys.executable, '-c', *sys.argv[1:3]], 600, 'endless')"
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])

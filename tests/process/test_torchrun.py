@@ -107,6 +107,21 @@ def test_no_process_outlives_a_caller_that_is_killed(tmp_path):
     assert processes_of(str(tmp_path)) == []
 
 
+def test_workers_end_soon_after_a_launcher_that_is_killed(tmp_path):
+    def kill_launcher():
+        assert until(lambda: len(list(tmp_path.iterdir())) == 2)
+        started = psutil.Process().children(recursive=True)
+        launcher, *_ = [p for p in started if "loopback.py" in _command(p)]
+        launcher.kill()
+
+    with ThreadPoolExecutor() as pool:
+        killing = pool.submit(kill_launcher)
+        with pytest.raises(RuntimeError, match="never_ends was killed by SIGKILL"):
+            d2l.torchrun(never_ends, 2, seconds=600, folder=str(tmp_path))
+        killing.result()
+    assert processes_of(str(tmp_path)) == []
+
+
 def aborts_at_exit(device):
     import atexit
 
