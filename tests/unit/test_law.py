@@ -22,31 +22,49 @@ def test_all_but_the_longest_of_three_parts_can_hide():
 
 def test_row_says_the_bounds_and_the_parts(capsys):
     law("async-computation", 3.0, **{"N t_q": 2.0, "N t_c": 3.0})
-    heads, row, parts = capsys.readouterr().out.splitlines()
+    heads, row, bar, parts = capsys.readouterr().out.splitlines()
     assert heads.split()[-4:] == ["longest", "measured", "sum", "hidden"]
     assert row.split() == ["async-computation", "3.0000", "3.0000", "5.0000", "100%"]
     assert parts.split() == ["parts:", "N", "t_q", "2.0000", "N", "t_c", "3.0000"]
-    assert len(heads) == len(row)
+    assert len(heads) == len(row) and bar.startswith("  longest ├●─")
 
 
-def test_nothing_hidden_has_no_sign(capsys):
-    hidden = law("in turns", 2.001, first=1.0, second=1.0)
-    assert hidden < 0 and capsys.readouterr().out.splitlines()[1].split()[-1] == "0%"
+def test_the_bar_shows_where_between_its_ends_the_whole_lies(capsys):
+    places = []
+    for measured in (2.0, 2.5, 3.0, 4.0):
+        law("here", measured, first=2.0, second=2.0)
+        _, _, bar, *others = capsys.readouterr().out.splitlines()
+        assert bar.endswith("┤ sum") and len(others) == 1
+        places.append(bar.index("●"))
+    assert places[0] + 39 == places[-1]
+    assert [place - places[0] for place in places[1:3]] == [10, 20]
+
+
+def test_beyond_the_ends_the_row_says_by_how_much(capsys):
+    assert law("in turns", 2.5, first=1.0, second=1.0) == pytest.approx(-0.5)
+    _, row, bar, more, _ = capsys.readouterr().out.splitlines()
+    assert row.split()[-1] == "0%" and bar.endswith("┤ sum ●")
+    assert more.split() == ["beyond", "the", "sum", "by", "0.5000"]
+    assert law("at once", 0.75, first=1.0, second=1.0) == pytest.approx(1.25)
+    _, row, bar, less, _ = capsys.readouterr().out.splitlines()
+    assert row.split()[-1] == "100%" and bar.startswith("  ● longest ├─")
+    assert less.split() == ["below", "the", "longest", "by", "0.2500"]
 
 
 def test_short_parts_are_told_in_milliseconds(capsys):
     law("multiple devices", 0.0031, **{"N t_c": 0.003, "t_x": 0.00003})
-    heads, row, parts = capsys.readouterr().out.splitlines()
+    heads, row, _, more, parts = capsys.readouterr().out.splitlines()
     assert heads.startswith("The law so far (ms)")
-    assert row.split() == ["multiple", "devices", "3.00", "3.10", "3.03", "-233%"]
+    assert row.split() == ["multiple", "devices", "3.00", "3.10", "3.03", "0%"]
+    assert more.split()[-1] == "0.07"
     assert parts.split() == ["parts:", "N", "t_c", "3.00", "t_x", "0.03"]
 
 
 def test_in_chinese_the_columns_stand_below_their_heads(capsys, monkeypatch):
     monkeypatch.setenv("D2L_LANGUAGE", "zh")
     law("here", 3.0, first=2.0, second=2.0)
-    heads, row, _ = capsys.readouterr().out.splitlines()
-    assert "最长" in heads and columns(heads) == columns(row)
+    heads, row, bar, _ = capsys.readouterr().out.splitlines()
+    assert "最长" in heads and "之和" in bar and columns(heads) == columns(row)
 
 
 @pytest.mark.parametrize("parts", [{}, {"alone": 1.0}, {"alone": 1.0, "nothing": 0.0}])
