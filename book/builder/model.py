@@ -219,6 +219,7 @@ class Exercise:
     question: Block
     before: list[Block]  # The code cells of the notebook up to the question
     parts: dict[str, list[Block]]  # Code by its kind
+    prose: list[Block]  # Hints, and solutions in words
 
     @property
     def id(self) -> str:
@@ -228,6 +229,11 @@ class Exercise:
     def hidden(self) -> bool:
         """Whether the notebook only calls the check: `book.builder.answers`."""
         return any(HIDDEN.search(block.source) for block in self.parts["check"])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether readers compare what they think with a solution in words: no code is asked for."""
+        return not self.code()
 
     def code(self) -> list[Block]:
         """Return the code that a proof executes, one kind after the other."""
@@ -241,9 +247,12 @@ def exercises(section: Section, framework: str) -> list[Exercise]:
     inside = False
     for block in section.blocks_of(framework, section.langs[0]):
         if block.kind == "exercise":
-            found.append(Exercise(block, list(code), {kind: [] for kind in CODE}))
+            found.append(Exercise(block, list(code), {kind: [] for kind in CODE}, []))
         if block.lang:
-            inside = block.kind == "exercise" or (inside and block.kind in ("hint", "solution"))
+            goes_on = inside and block.kind in ("hint", "solution")
+            if goes_on:
+                found[-1].prose.append(block)
+            inside = block.kind == "exercise" or goes_on
         elif inside and block.kind:
             found[-1].parts[block.kind].append(block)
         shown = block.kind not in ("check", "solution") or not (inside and found[-1].hidden)

@@ -29,7 +29,7 @@ def prove(section: Section, framework: str, committed: NotebookNode | None) -> d
     """
     root = section.chapter.root
     folder = root / "build" / framework / section.langs[0]
-    found = exercises(section, framework)
+    found = _provable(section, framework)
     for exercise in found:
         if recorded(committed).get(exercise.id) != _digest(exercise):
             folder.mkdir(parents=True, exist_ok=True)
@@ -43,9 +43,13 @@ def missing(section: Section, framework: str, committed: NotebookNode | None) ->
     """Return the exercises that changed since they were proved, or never were."""
     return [
         f"exercise {exercise.id}: not proved as it is now: build it"
-        for exercise in exercises(section, framework)
+        for exercise in _provable(section, framework)
         if recorded(committed).get(exercise.id) != _digest(exercise)
     ]
+
+
+def _provable(section: Section, framework: str) -> list[Exercise]:
+    return [exercise for exercise in exercises(section, framework) if not exercise.is_open]
 
 
 def recorded(notebook: NotebookNode | None) -> dict[str, str]:

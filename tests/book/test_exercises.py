@@ -304,6 +304,16 @@ def test_proof_executes_what_the_exercise_names_and_no_more(tmp_path):
     assert list(proof.prove(section, "mxnet", None)) == ["sum"]
 
 
+def test_an_open_question_is_answered_in_words_and_not_proved(tmp_path):
+    question = prose("think", "Change `one`. Why?", "改变`one`。为什么？", kind="exercise")
+    words = prose("think-solution", "It is one.", "因为是一。", kind="solution")
+    section = write(tmp_path, BODY + question + words)
+    assert "think" not in found(section)
+    assert list(proof.prove(section, "mxnet", None)) == ["sum"]
+    lost = write(tmp_path / "lost", BODY + question)
+    assert "[en/think] has neither code nor a solution in words" in found(lost)
+
+
 @pytest.mark.parametrize(
     "old, new, message",
     [

@@ -33,6 +33,10 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
     inside = set()
     for exercise in exercises(section, framework):
         parts = exercise.parts
+        if exercise.is_open:
+            if not any(block.kind == "solution" for block in exercise.prose):
+                yield exercise.question, "has neither code nor a solution in words to compare with"
+            continue
         inside |= {block.line for blocks in parts.values() for block in blocks}
         for kind in PARTS:
             count = len(parts[kind])

@@ -1,0 +1,121 @@
+"""Exercises of hybridize, made of chapters/text/hybridize.md by the builder: edit that."""
+
+from d2l_local import mxnet as d2l
+from mxnet import nd
+from mxnet.gluon import nn
+import os
+import tempfile
+
+
+def graph_time(answer):
+    foreseen = {
+        24: "现在最长的一项是设备：它仍然要执行120个算子",
+        5: "这是把编译前的提交与执行相加，但两者是并行的",
+        1200 / 280: "这是把提交与执行相加，但两者是并行的",
+        0.25: "这是用时与原来之比，要求的是速度之比",
+    }
+    d2l.expect(answer, 4, within=0.001, foreseen=foreseen)
+
+
+def cold(answer):
+    foreseen = {
+        5: "这是预热之后的比值，但十次调用中的第一次没有预热",
+        1000 / 2200: "首次调用也在十次之内，所以只有九次用20微秒",
+        2.18: "这是用时之比，要求的是加速比",
+    }
+    d2l.expect(answer, 1000 / 2180, within=0.005, foreseen=foreseen)
+
+
+def border(answer):
+    foreseen = {
+        282.8: "每一行要用每个权重做2 FLOP：一次乘法，一次加法",
+        1264.9: "40行中的每一行都要与每个权重相乘",
+        1788.9: "40行中的每一行，都要与每个权重做一次乘法和一次加法",
+        40_000: "一层有w乘以w个权重，所以要开方",
+    }
+    d2l.expect(answer, 200, within=0.001, foreseen=foreseen)
+
+
+def speed_up(speed_up):
+    import random
+
+    def close(found, expected):
+        return isinstance(found, (int, float)) and abs(found - expected) < 1e-6 * expected
+
+    wide = speed_up(5, 20, 900, 30)
+    assert close(wide, 1), f"算子很大时没有好处，而得到的是{wide}"
+    tiny = speed_up(5, 20, 1, 25)
+    assert close(tiny, 4), f"5个很小的算子，每个20微秒，整张图25微秒，应为4，而得到的是{tiny}"
+    between = speed_up(10, 20, 8, 40)
+    assert close(between, 2.5), f"计算图要等设备，应为2.5，而得到的是{between}"
+    lost = speed_up(1, 20, 1, 40)
+    assert close(lost, 0.5), f"只有一个算子，计算图却用40微秒，应为0.5，而得到的是{lost}"
+    for _ in range(50):
+        N, t_q, t_c, graph_t_q = (random.randint(1, 60) for _ in range(4))
+        before = max(N * t_q, N * t_c)
+        after = max(graph_t_q, N * t_c)
+        found = speed_up(N, t_q, t_c, graph_t_q)
+        case = f"N={N}, t_q={t_q}, t_c={t_c}, graph_t_q={graph_t_q}"
+        assert close(found, before / after), f"{case}：{before} / {after}，而得到的是{found}"
+
+
+def sharing(distinct_additions):
+    def three_sums(a, b, c, d):
+        return (a + b) + (c + d)
+
+    def double_sum(a, b):
+        return (a + b) + (a + b)
+
+    def deep(x, y):
+        z = y + x
+        return (z + y) + (z + y) + z
+
+    found = list(distinct_additions(three_sums, *"abcd"))
+    assert found == [("a", "b"), ("c", "d"), ("(a + b)", "(c + d)")], f"三次加法：{found}"
+    found = list(distinct_additions(double_sum, *"ab"))
+    assert len(found) != 3, "a + b列了两次"
+    assert found == [("a", "b"), ("(a + b)", "(a + b)")], f"同一个和加两次：{found}"
+    found = list(distinct_additions(deep, *"xy"))
+    twice = "((y + x) + y)"
+    expected = [("y", "x"), ("(y + x)", "y"), (twice, twice), (f"({twice} + {twice})", "(y + x)")]
+    assert found == expected, f"更深的函数：{found}"
+
+
+def rows(sum_rows):
+    for shape in ((2, 2), (3, 4), (1, 5)):
+        matrix = nd.arange(shape[0] * shape[1]).reshape(shape)
+        expected = matrix.asnumpy().sum(axis=0).tolist()
+        block = nn.HybridLambda(sum_rows)
+        before = block(matrix).asnumpy().tolist()
+        assert before == expected, f"{shape}：{before}不是各行相加的结果{expected}"
+        block.hybridize()
+        after = block(matrix).asnumpy().tolist()
+        assert after == expected, f"hybridize之前正确，之后得到{after}"
+
+
+def numpy(run_graph):
+    import json
+
+    shared = nn.Dense(6, in_units=6)
+    for layers in ([nn.Dense(9, in_units=6), nn.Dense(4, in_units=9)], [shared, shared]):
+        net = nn.HybridSequential()
+        net.add(layers[0], nn.Activation("relu"), layers[1])
+        net.initialize()
+        for parameter in net.collect_params().values():
+            parameter.set_data(nd.random.normal(shape=parameter.shape))
+        data = nd.random.normal(shape=(5, 6))
+        net.hybridize()
+        expected = net(data).asnumpy()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "net")
+            net.export(path)
+            with open(f"{path}-symbol.json") as file:
+                graph = json.load(file)
+            saved = nd.load(f"{path}-0000.params")
+        arrays = {name.split(":")[1]: value.asnumpy() for name, value in saved.items()}
+        output = run_graph(graph, {**arrays, "data": data.asnumpy()})
+        shape = getattr(output, "shape", None)
+        assert shape == expected.shape, f"形状是{shape}，应为{expected.shape}"
+        error = abs(output - expected).max()
+        where = "用了两次的层" if layers[0] is shared else "两层"
+        assert error < 1e-4, f"{where}：相差{error:.4f}。每个算子、每个偏置都有吗？"
