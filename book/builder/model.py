@@ -232,7 +232,7 @@ class Exercise:
 
     @property
     def is_open(self) -> bool:
-        """Whether readers compare what they think with a solution in words: no code is asked for."""
+        """Whether no code is asked for: readers compare their words with the solution's."""
         return not self.code()
 
     def code(self) -> list[Block]:

@@ -103,6 +103,13 @@ def test_a_check_is_one_function(tmp_path):
     assert what == "a check is one function, and nothing stands beside it"
 
 
+def test_a_check_out_of_sight_is_asked_for_by_a_name_that_tells_it_from_an_answer(tmp_path):
+    text = TEXT.replace("ex-area", "area").format(body=BODY, message="pi is forgotten")
+    made = small_chapter.make(tmp_path, small=small_chapter.bilingual(text, "pytorch"))
+    [(_, what)] = exercises.problems(made.sections()[0])
+    assert what == "is asked for by its name: call it ex-area"
+
+
 def test_check_compares_the_answer_key_with_the_text(tmp_path, capsys):
     [section] = chapter(tmp_path).sections()
     [english, _] = answers.modules(section, "pytorch")

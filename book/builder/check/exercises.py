@@ -49,6 +49,8 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
         order = [block.line for kind in ("stub", "check", "solution") for block in parts[kind]]
         if order != sorted(order):
             yield exercise.question, "stub, check and solution come in another order"
+        if exercise.hidden and not exercise.id.startswith("ex-"):
+            yield exercise.question, f"is asked for by its name: call it ex-{exercise.id}"
         for block in parts["check"]:
             yield from _in_check(block)
     for block in section.blocks_of(framework, section.langs[0]):

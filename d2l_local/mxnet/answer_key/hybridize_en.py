@@ -7,7 +7,7 @@ import os
 import tempfile
 
 
-def graph_time(answer):
+def ex_graph_time(answer):
     foreseen = {
         24: "now the device is the longest part: it still computes 120 operators",
         5: "that adds issuing and computing before, but they happen at the same time",
@@ -17,7 +17,7 @@ def graph_time(answer):
     d2l.expect(answer, 4, within=0.001, foreseen=foreseen)
 
 
-def cold(answer):
+def ex_cold(answer):
     foreseen = {
         5: "that is warm against warm, but the first of the ten calls is not",
         1000 / 2200: "the first call is one of the ten, so only nine take 20 µs",
@@ -26,7 +26,7 @@ def cold(answer):
     d2l.expect(answer, 1000 / 2180, within=0.005, foreseen=foreseen)
 
 
-def border(answer):
+def ex_border(answer):
     foreseen = {
         282.8: "each weight takes 2 FLOP per row: a product and a sum",
         1264.9: "each of the 40 rows needs a product with every weight",
@@ -36,7 +36,7 @@ def border(answer):
     d2l.expect(answer, 200, within=0.001, foreseen=foreseen)
 
 
-def speed_up(speed_up):
+def ex_speed_up(speed_up):
     import random
 
     def close(found, expected):
@@ -59,7 +59,7 @@ def speed_up(speed_up):
         assert close(found, before / after), f"{case}: {before} / {after}, and you get {found}"
 
 
-def sharing(distinct_additions):
+def ex_sharing(distinct_additions):
     def three_sums(a, b, c, d):
         return (a + b) + (c + d)
 
@@ -81,7 +81,7 @@ def sharing(distinct_additions):
     assert found == expected, f"a deeper function: {found}"
 
 
-def rows(sum_rows):
+def ex_rows(sum_rows):
     for shape in ((2, 2), (3, 4), (1, 5)):
         matrix = nd.arange(shape[0] * shape[1]).reshape(shape)
         expected = matrix.asnumpy().sum(axis=0).tolist()
@@ -93,7 +93,7 @@ def rows(sum_rows):
         assert after == expected, f"right before hybridize, and {after} after it"
 
 
-def numpy(run_graph):
+def ex_numpy(run_graph):
     import json
 
     shared = nn.Dense(6, in_units=6)

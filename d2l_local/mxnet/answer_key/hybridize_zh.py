@@ -7,7 +7,7 @@ import os
 import tempfile
 
 
-def graph_time(answer):
+def ex_graph_time(answer):
     foreseen = {
         24: "现在最长的一项是设备：它仍然要执行120个算子",
         5: "这是把编译前的提交与执行相加，但两者是并行的",
@@ -17,7 +17,7 @@ def graph_time(answer):
     d2l.expect(answer, 4, within=0.001, foreseen=foreseen)
 
 
-def cold(answer):
+def ex_cold(answer):
     foreseen = {
         5: "这是预热之后的比值，但十次调用中的第一次没有预热",
         1000 / 2200: "首次调用也在十次之内，所以只有九次用20微秒",
@@ -26,7 +26,7 @@ def cold(answer):
     d2l.expect(answer, 1000 / 2180, within=0.005, foreseen=foreseen)
 
 
-def border(answer):
+def ex_border(answer):
     foreseen = {
         282.8: "每一行要用每个权重做2 FLOP：一次乘法，一次加法",
         1264.9: "40行中的每一行都要与每个权重相乘",
@@ -36,7 +36,7 @@ def border(answer):
     d2l.expect(answer, 200, within=0.001, foreseen=foreseen)
 
 
-def speed_up(speed_up):
+def ex_speed_up(speed_up):
     import random
 
     def close(found, expected):
@@ -59,7 +59,7 @@ def speed_up(speed_up):
         assert close(found, before / after), f"{case}：{before} / {after}，而得到的是{found}"
 
 
-def sharing(distinct_additions):
+def ex_sharing(distinct_additions):
     def three_sums(a, b, c, d):
         return (a + b) + (c + d)
 
@@ -81,7 +81,7 @@ def sharing(distinct_additions):
     assert found == expected, f"更深的函数：{found}"
 
 
-def rows(sum_rows):
+def ex_rows(sum_rows):
     for shape in ((2, 2), (3, 4), (1, 5)):
         matrix = nd.arange(shape[0] * shape[1]).reshape(shape)
         expected = matrix.asnumpy().sum(axis=0).tolist()
@@ -93,7 +93,7 @@ def rows(sum_rows):
         assert after == expected, f"hybridize之前正确，之后得到{after}"
 
 
-def numpy(run_graph):
+def ex_numpy(run_graph):
     import json
 
     shared = nn.Dense(6, in_units=6)
