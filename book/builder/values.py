@@ -29,6 +29,7 @@ NAME = re.compile(
 )
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
 GAP = "▢"
+SECONDS = {"sec": 1.0, "秒": 1.0, "ms": 1e-3, "毫秒": 1e-3, "µs": 1e-6, "微秒": 1e-6}
 COLUMNS = ("longest", "measured", "sum", "hidden")
 
 
@@ -113,8 +114,8 @@ def _of_the_law(name: str, text: str, rows: dict[str, str]) -> Iterator[str]:
         return
     scale = 1.0
     for line in text.splitlines():
-        if found := re.search(r"[(（](sec|ms|秒|毫秒)[)）]", line):
-            scale = 1e-3 if found[1] in ("ms", "毫秒") else 1.0
+        if found := re.search(r"[(（](sec|ms|µs|秒|毫秒|微秒)[)）]", line):
+            scale = SECONDS[found[1]]
         names = {row, rows.get(row, row)}
         parts = re.fullmatch(rf"(.+?)\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})", line)
         if parts and parts[1].strip() in names:

@@ -6,7 +6,6 @@ from d2l_local.base.language import columns, padded, say, translated
 
 WIDTH = 12
 BAR = 40
-SHORT = 1.0  # Seconds: what takes less altogether is printed in milliseconds
 
 
 def law(section: str, measured: float, /, **parts: float) -> float:
@@ -18,7 +17,7 @@ def law(section: str, measured: float, /, **parts: float) -> float:
     it. It is negative where the whole takes longer than the sum, and above 1 where it takes less
     than the longest part; the row then says 0% or 100%, and a line by how much. A bar shows where
     between its two ends the measured time lies. Prints milliseconds if the parts take less than a
-    second in all. Raises ValueError unless two parts or more take time.
+    second in all, microseconds if they take less than a millisecond. Raises ValueError unless two parts or more take time.
     """
     longest, total = max(parts.values(), default=0.0), sum(parts.values())
     if not total > longest > 0:
@@ -26,7 +25,9 @@ def law(section: str, measured: float, /, **parts: float) -> float:
     hidden = (total - measured) / (total - longest)
     heads = [translated(head) for head in ("longest", "measured", "sum", "hidden")]
     title, unit, digits = "The law so far (sec)", 1.0, 4
-    if total < SHORT:
+    if total < 1e-3:
+        title, unit, digits = "The law so far (µs)", 1e6, 1
+    elif total < 1:
         title, unit, digits = "The law so far (ms)", 1e3, 2
     percent = f"{min(max(hidden, 0), 1):.0%}"
     row = [*(f"{unit * t:.{digits}f}" for t in (longest, measured, total)), percent]

@@ -60,6 +60,13 @@ def test_short_parts_are_told_in_milliseconds(capsys):
     assert parts.split() == ["parts:", "N", "t_c", "3.00", "t_x", "0.03"]
 
 
+def test_very_short_parts_are_told_in_microseconds(capsys):
+    law("one call", 45.2e-6, issuing=20e-6, computing=30e-6)
+    heads, row, *_ = capsys.readouterr().out.splitlines()
+    assert heads.startswith("The law so far (µs)")
+    assert row.split() == ["one", "call", "30.0", "45.2", "50.0", "24%"]
+
+
 def test_in_chinese_the_columns_stand_below_their_heads(capsys, monkeypatch):
     monkeypatch.setenv("D2L_LANGUAGE", "zh")
     law("here", 3.0, first=2.0, second=2.0)
