@@ -192,6 +192,18 @@ def _piece(text: str) -> tuple[str, str, str]:
     return found[1], found[2], found[3]
 
 
+def strings_within(source: str) -> set[str]:
+    """Return the strings that stand in fields of a cell's f-strings, where none is translated."""
+    fields = [
+        part
+        for literal in literals(source)
+        for part in ast.walk(literal.node)
+        if isinstance(part, ast.FormattedValue)
+    ]
+    constants = (node for field in fields for node in ast.walk(field.value))
+    return {str(node.value) for node in constants if isinstance(node, ast.Constant)}
+
+
 def put_strings(source: str, strings: dict[str, str]) -> str:
     """Return a cell with translations in the place of its strings.
 

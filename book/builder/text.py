@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from book.builder import model
-from book.builder.language import literals, put_strings, read_strings
+from book.builder.language import literals, put_strings, read_strings, strings_within
 from book.builder.model import Block, Section, Settings, Strings, read_text
 from book.builder.notebook import BuildError
 
@@ -213,6 +213,11 @@ def give(part: Strings, cells: list[Block], where: Path) -> None:
     unused = set(part.strings)
     for cell in cells:
         found = {literal.inner for literal in literals(cell.source)} & set(part.strings)
+        if within := strings_within(cell.source) & set(part.strings):
+            raise BuildError(
+                f"{where}:{part.line}: strings: {min(within)!r} stands within an f-string, "
+                "where no string is translated: give its value a name before"
+            )
         given = cell.strings.setdefault(part.lang, {})
         given.update({english: part.strings[english] for english in found})
         try:

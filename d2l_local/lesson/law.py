@@ -17,7 +17,8 @@ def law(section: str, measured: float, /, **parts: float) -> float:
     it. It is negative where the whole takes longer than the sum, and above 1 where it takes less
     than the longest part; the row then says 0% or 100%, and a line by how much. A bar shows where
     between its two ends the measured time lies. Prints milliseconds if the parts take less than a
-    second in all, microseconds if they take less than a millisecond. Raises ValueError unless two parts or more take time.
+    second in all, microseconds if they take less than a millisecond. Raises ValueError unless two
+    parts or more take time.
     """
     longest, total = max(parts.values(), default=0.0), sum(parts.values())
     if not total > longest > 0:

@@ -319,6 +319,14 @@ def test_what_is_not_translated_is_a_warning_and_stops_a_release(tmp_path, capsy
     assert call(chapter, "check", "--release") == 1
 
 
+def test_a_key_that_is_translated_is_not_asked_for_within_an_f_string(tmp_path):
+    """There it would stay as it is, and be no key any more."""
+    cell = '\n```{code-cell}\ntimes = {"in turns": 1}\nprint(f"{times[\'in turns\']} s")\n```\n'
+    strings = '\n+++ {"strings": "zh"}\n"in turns": 串行\n'
+    with pytest.raises(BuildError, match="'in turns' stands within an f-string, where"):
+        make(tmp_path, small=small_chapter.bilingual(cell + strings, "mxnet")).sections()
+
+
 def test_a_text_without_strings_shows_the_originals_outputs(tmp_path):
     chapter = make(tmp_path, small=bilingual("import os\nprint(os.getpid())", after=""))
     assert call(chapter, "build") == 0
