@@ -22,7 +22,7 @@ import os
 import sys
 {speak}
 hosted = "google.colab" in sys.modules or "KAGGLE_KERNEL_RUN_TYPE" in os.environ
-if hosted or "D2L_SOURCE" in os.environ:  # {comment}
+if hosted or "D2L_SOURCE" in os.environ:
     source = os.environ.get("D2L_SOURCE", "git+{source}")
     !{{sys.executable}} -m pip install -q --no-deps {{source}}
     # {failed}
@@ -90,7 +90,6 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[N
     word = section.chapter.languages.get(lang, {}).get
     setup = SETUP.rstrip().format(
         speak=SPEAK.format(lang=lang) if lang in section.spoken else "",
-        comment=word("setup", "Does nothing outside Colab and Kaggle"),
         failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
         framework=framework,
         source=section.chapter.source,
@@ -100,6 +99,7 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[N
     cells = [new_markdown_cell(f"{numbered(section, title, lang)}\n\n{above}", id="title")]
     if section.code_of(framework):
         cells.append(new_code_cell(setup, id="setup"))
+        fold_code(cells[-1], word("setup", "Does nothing outside Colab and Kaggle"))
     if rest.strip():
         takes = minutes(section, framework)
         time = words(section, "time" if takes["exercises"] else "time-short", lang, takes)
