@@ -684,7 +684,8 @@ def gpu_core(d):
 
     A GPU, here an H100, has 132 streaming multiprocessors. Each has places for warps of 32 threads,
     arithmetic units and tensor cores, 256 KB of registers, and 256 KB of shared memory and L1
-    cache. All share the L2 cache of 50 MB, and behind it the memory, HBM, of 80 GB and 3.35 TB/s. A
+    cache, which holds tiles. Taken places are the occupancy. Memory delivers whole pieces, which
+    coalesced reads use completely. All SMs share the L2 cache of 50 MB, and behind it the memory, HBM, of 80 GB and 3.35 TB/s. A
     CPU has a few cores. Each has one or two threads, vector units, registers, and caches L1 and L2
     of its own. All share the L3 cache and the memory, DRAM.
     """
@@ -694,10 +695,10 @@ def gpu_core(d):
     d.rect(36, 54, 262, 218, frame)
     d.text(167, 72, t("streaming multiprocessor (SM)"), SMALL)
     parts = [
-        (t("warps of 32 threads"), "plain"),
+        (t("warps of 32 threads: occupancy"), "plain"),
         (t("arithmetic units, tensor cores"), "compute"),
         (t("registers, 256 KB"), "data"),
-        (t("shared memory and L1, 256 KB"), "data"),
+        (t("shared memory, 256 KB: tiles"), "data"),
     ]
     for i, (name, kind) in enumerate(parts):
         d.box(167, 106 + 46 * i, 238, 36, name, kind=kind, size=SMALL)
@@ -705,6 +706,7 @@ def gpu_core(d):
         d.rect(x, 54, 72, 218, frame)
         d.text(x + 36, 163, name, SMALL)
     d.arrow([(167, 272), (167, 296)], both=True)
+    d.text(180, 284, t("whole pieces: coalescing"), SMALL, anchor="start")
     d.box(250, 316, 428, 40, t("L2 cache, 50 MB, of all SMs"), kind="data", size=SMALL)
     d.arrow([(250, 336), (250, 360)], both=True)
     d.box(250, 380, 428, 40, t("HBM, 80 GB, 3.35 TB/s"), kind="data", size=SMALL)
