@@ -99,7 +99,8 @@ def plot_roofline(
     for name, numbers in {**alone, **dots}.items():
         if not all(number > 0 for number in numbers):
             raise ValueError(f"{name} must be positive, not {numbers}")
-    fig, axes = plt.subplots(
+    names = [label(each) for each in ("intensity (FLOP/B)", "rate (GFLOP/s)", "measured / bound")]
+    _, axes = plt.subplots(
         1, 1 + bool(over_bound), figsize=(7.5, 3.8), squeeze=False, layout="constrained"
     )
     ax, (memory, *others) = axes[0, 0], bandwidths
@@ -114,7 +115,7 @@ def plot_roofline(
     roofs = ax.get_lines()
     for number, (name, (intensity, rate)) in enumerate(dots.items()):
         ax.loglog([intensity], [rate / 1e9], label=name, **_dot(number))
-    ax.set(xlabel=label("intensity (FLOP/B)"), ylabel=label("rate (GFLOP/s)"))
+    ax.set(xlabel=names[0], ylabel=names[1])
     if not over_bound:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
         return ax
@@ -124,7 +125,7 @@ def plot_roofline(
         beside.plot([times], [number], **_dot(number))
     beside.axvline(1, color="0.3")
     beside.set_yticks(range(len(over_bound)), list(over_bound), fontsize=8)
-    beside.set(xlabel=label("measured / bound"), xlim=(0, None))
+    beside.set(xlabel=names[2], xlim=(0, None))
     beside.invert_yaxis()
     return ax
 
