@@ -685,9 +685,9 @@ def gpu_core(d):
     A GPU, here an H100, has 132 streaming multiprocessors. Each has places for warps of 32 threads,
     arithmetic units and tensor cores, 256 KB of registers, and 256 KB of shared memory and L1
     cache, which holds tiles. Taken places are the occupancy. Memory delivers whole pieces, which
-    coalesced reads use completely. All SMs share the L2 cache of 50 MB, and behind it the memory, HBM, of 80 GB and 3.35 TB/s. A
-    CPU has a few cores. Each has one or two threads, vector units, registers, and caches L1 and L2
-    of its own. All share the L3 cache and the memory, DRAM.
+    coalesced reads use completely. All SMs share the L2 cache of 50 MB, and behind it the memory,
+    HBM, of 80 GB and 3.35 TB/s. A CPU has a few cores. Each has one or two threads, vector units,
+    registers, and caches L1 and L2 of its own. All share the L3 cache and the memory, DRAM.
     """
     t = d.t
     frame = (GRAY[0], PAPER)

@@ -103,13 +103,15 @@ def plot_roofline(
     _, axes = plt.subplots(
         1, 1 + bool(over_bound), figsize=(7.5, 3.8), squeeze=False, layout="constrained"
     )
-    ax, (memory, *others) = axes[0, 0], bandwidths
+    ax: Axes = axes[0, 0]
+    memory, *others = bandwidths
     P = next(iter(peaks.values()))
     ridges = [peak / bandwidths[memory] for peak in peaks.values()]
     seen = [*(intensity for intensity, _ in dots.values()), *ridges]
     x = np.geomspace(min(seen) / 2, max(seen) * 2, 200)
     for name, peak, dashes in zip(peaks, peaks.values(), ("-", "-.")):
-        ax.loglog(x, np.minimum(peak, bandwidths[memory] * x) / 1e9, dashes, color="0.3", label=name)
+        roof = np.minimum(peak, bandwidths[memory] * x)
+        ax.loglog(x, roof / 1e9, dashes, color="0.3", label=name)
     for name, dashes in zip(others, ("--", ":")):
         ax.loglog(x, np.minimum(P, bandwidths[name] * x) / 1e9, dashes, color="0.3", label=name)
     roofs = ax.get_lines()
@@ -121,7 +123,7 @@ def plot_roofline(
         return ax
     ax.legend(handles=list(roofs), loc="lower right", fontsize=8)
     beside = axes[0, 1]
-    for number, (name, times) in enumerate(over_bound.items()):
+    for number, times in enumerate(over_bound.values()):
         beside.plot([times], [number], **_dot(number))
     beside.axvline(1, color="0.3")
     beside.set_yticks(range(len(over_bound)), list(over_bound), fontsize=8)
