@@ -7,6 +7,8 @@ A backend is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`. 
 from __future__ import annotations
 
 import abc
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -174,18 +176,25 @@ class Backend(abc.ABC):
             on_gpu=self.num_gpus() > 0,
         )
 
-    def copy_rates(self, device: Any, sizes: Sequence[int]) -> np.ndarray:
+    def copy_rates(self, device: Any, sizes: Sequence[int], rounds: int = 20) -> np.ndarray:
         """Bytes that a device reads and writes in a second when it copies, for each of ``sizes``.
 
-        A size is the bytes of source and copy together. The best of five, each of so many copies in
-        a row that 16 MB are moved.
+        A size is the bytes of source and copy together. In every round each size takes its turn,
+        with so many copies in a row that at least 4 MB are moved, and the shortest time on the
+        wall counts: whatever disturbs only adds time. As the section on hardware shows.
         """
-
-        def seconds(size: int) -> float:
-            number = max(1, 2**24 // size)
-            return self.device_times({"": self._copier(device, size // 2)}, number=number)[""]
-
-        return np.array([size / seconds(size) for size in sizes])
+        copies = {size: self._copier(device, size // 2) for size in sizes}
+        best = dict.fromkeys(sizes, math.inf)
+        for _ in range(rounds):
+            for size, copy in copies.items():
+                number = max(1, 2**22 // size)
+                self.synchronize()
+                start = time.perf_counter()
+                for _ in range(number):
+                    copy()
+                self.synchronize()
+                best[size] = min(best[size], (time.perf_counter() - start) / number)
+        return np.array([size / best[size] for size in sizes])
 
     def load_data_fashion_mnist(
         self, batch_size, resize=None, *, train_size=None, test_size=None, seed=0

@@ -187,7 +187,7 @@ def rooflines(d2l) -> None:
     assert 0 < d2l.read_time(2**12, 100, 1) < 1
     assert d2l.device_times({"a": lambda: None}, 1, number=2).keys() == {"a"}
     assert (d2l.copy_rates(d2l.try_gpu(), [2**10, 2**12]) > 0).all()
-    assert d2l.plot_roofline(2.0, {"memory": 1.0}, {"a": (1.0, 0.5)}).get_xscale() == "log"
+    assert d2l.plot_roofline({"a": 2.0}, {"memory": 1.0}, {"a": (1.0, 0.5)}).get_xscale() == "log"
 
 
 def schedules(d2l) -> None:

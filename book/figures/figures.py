@@ -12,6 +12,7 @@ from book.figures.drawing import (
     GREEN,
     KINDS,
     ORANGE,
+    PAPER,
     SMALL,
     YELLOW,
     Drawing,
@@ -675,3 +676,55 @@ def bottleneck(d):
             d.symbol(474, y, term)
         d.arrow([(494 if term else 450, y), (530, y)])
         d.box(645, y, 230, 44, cure, kind="plain")
+
+
+@figure(780, 430)
+def gpu_core(d):
+    """What is in a GPU, and what is in a CPU.
+
+    A GPU, here an H100, has 132 streaming multiprocessors. Each has places for warps of 32 threads,
+    arithmetic units and tensor cores, 256 KB of registers, and 256 KB of shared memory and L1
+    cache, which holds tiles. Taken places are the occupancy. Memory delivers whole pieces, which
+    coalesced reads use completely. All SMs share the L2 cache of 50 MB, and behind it the memory,
+    HBM, of 80 GB and 3.35 TB/s. A CPU has a few cores. Each has one or two threads, vector units,
+    registers, and caches L1 and L2 of its own. All share the L3 cache and the memory, DRAM.
+    """
+    t = d.t
+    frame = (GRAY[0], PAPER)
+    d.lane(20, 20, 460, 390, "GPU")
+    d.rect(36, 54, 262, 218, frame)
+    d.text(167, 72, t("streaming multiprocessor (SM)"), SMALL)
+    parts = [
+        (t("warps of 32 threads: occupancy"), "plain"),
+        (t("arithmetic units, tensor cores"), "compute"),
+        (t("registers, 256 KB"), "data"),
+        (t("shared memory, 256 KB: tiles"), "data"),
+    ]
+    for i, (name, kind) in enumerate(parts):
+        d.box(167, 106 + 46 * i, 238, 36, name, kind=kind, size=SMALL)
+    for x, name in (312, "SM"), (392, t("… 132 SMs")):
+        d.rect(x, 54, 72, 218, frame)
+        d.text(x + 36, 163, name, SMALL)
+    d.arrow([(167, 272), (167, 296)], both=True)
+    d.text(180, 284, t("whole pieces: coalescing"), SMALL, anchor="start")
+    d.box(250, 316, 428, 40, t("L2 cache, 50 MB, of all SMs"), kind="data", size=SMALL)
+    d.arrow([(250, 336), (250, 360)], both=True)
+    d.box(250, 380, 428, 40, t("HBM, 80 GB, 3.35 TB/s"), kind="data", size=SMALL)
+
+    d.lane(500, 20, 260, 390, "CPU")
+    d.rect(516, 54, 152, 218, frame)
+    d.text(592, 72, t("core"), SMALL)
+    parts = [
+        (t("one or two threads"), "plain"),
+        (t("vector units"), "compute"),
+        (t("registers"), "data"),
+        (t("L1 and L2 caches"), "data"),
+    ]
+    for i, (name, kind) in enumerate(parts):
+        d.box(592, 106 + 46 * i, 136, 36, name, kind=kind, size=SMALL)
+    d.rect(680, 54, 64, 218, frame)
+    d.text(712, 163, t("… cores"), SMALL)
+    d.arrow([(592, 272), (592, 296)], both=True)
+    d.box(630, 316, 228, 40, t("L3 cache, of all cores"), kind="data", size=SMALL)
+    d.arrow([(630, 336), (630, 360)], both=True)
+    d.box(630, 380, 228, 40, t("DRAM, in DDR modules"), kind="data", size=SMALL)

@@ -79,32 +79,63 @@ def _plain(number: float, position: float) -> str:
 
 
 def plot_roofline(
-    P: float, bandwidths: Mapping[str, float], dots: Mapping[str, tuple[float, float]]
+    peaks: Mapping[str, float],
+    bandwidths: Mapping[str, float],
+    dots: Mapping[str, tuple[float, float]],
+    over_bound: Mapping[str, float] | None = None,
 ) -> Axes:
     """Draw the roofs over a device's rates, and dots below them; return the axes.
 
-    ``P`` is the peak (FLOP/s), ``bandwidths`` are those of its paths by name (B/s): each gives a
-    roof, ``min(P, W * I)`` over the intensity ``I`` (FLOP/B). ``dots`` has an operator's intensity
-    and its rate (FLOP/s) for each name. Raises ValueError if a number is not positive.
+    ``peaks`` are the FLOP/s that the device reaches by format, ``bandwidths`` the B/s of its paths
+    by name. Over the intensity ``I`` (FLOP/B), each peak has a roof ``min(P, W * I)`` with the
+    first bandwidth, and each further bandwidth one with the first peak, dashed. ``dots`` has an
+    operator's intensity and its rate (FLOP/s) for each name. The panel beside names them, and
+    shows how many times its bound each takes, ``over_bound``, which logarithmic axes hide. Raises
+    ValueError if a number is not positive.
     """
     from matplotlib import pyplot as plt
 
-    for name, numbers in {"P": [P], **{n: [W] for n, W in bandwidths.items()}, **dots}.items():
+    alone = {name: [number] for name, number in {**peaks, **bandwidths}.items()}
+    for name, numbers in {**alone, **dots}.items():
         if not all(number > 0 for number in numbers):
             raise ValueError(f"{name} must be positive, not {numbers}")
-    _, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-    ridges = [P / W for W in bandwidths.values()]
+    names = [label(each) for each in ("intensity (FLOP/B)", "rate (GFLOP/s)", "measured / bound")]
+    _, axes = plt.subplots(
+        1, 1 + bool(over_bound), figsize=(7.5, 3.8), squeeze=False, layout="constrained"
+    )
+    ax: Axes = axes[0, 0]
+    memory, *others = bandwidths
+    P = next(iter(peaks.values()))
+    ridges = [peak / bandwidths[memory] for peak in peaks.values()]
     seen = [*(intensity for intensity, _ in dots.values()), *ridges]
     x = np.geomspace(min(seen) / 2, max(seen) * 2, 200)
-    for number, (name, W) in enumerate(bandwidths.items()):
-        style = ("-", "--", ":")[number % 3]
-        ax.loglog(x, np.minimum(P, W * x) / 1e9, style, color="0.35", label=name)
+    for name, peak, dashes in zip(peaks, peaks.values(), ("-", "-.")):
+        roof = np.minimum(peak, bandwidths[memory] * x)
+        ax.loglog(x, roof / 1e9, dashes, color="0.3", label=name)
+    for name, dashes in zip(others, ("--", ":")):
+        ax.loglog(x, np.minimum(P, bandwidths[name] * x) / 1e9, dashes, color="0.3", label=name)
+    roofs = ax.get_lines()
     for number, (name, (intensity, rate)) in enumerate(dots.items()):
-        color, marker = COLORS[number % len(COLORS)], "os^Dvp*X"[number % 8]
-        ax.loglog([intensity], [rate / 1e9], marker, color=color, label=name)
-    ax.set(xlabel=label("intensity (FLOP/B)"), ylabel=label("rate (GFLOP/s)"))
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
+        ax.loglog([intensity], [rate / 1e9], label=name, **_dot(number))
+    ax.set(xlabel=names[0], ylabel=names[1])
+    if not over_bound:
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
+        return ax
+    ax.legend(handles=list(roofs), loc="lower right", fontsize=8)
+    beside = axes[0, 1]
+    for number, times in enumerate(over_bound.values()):
+        beside.plot([times], [number], **_dot(number))
+    beside.axvline(1, color="0.3")
+    beside.set_yticks(range(len(over_bound)), list(over_bound), fontsize=8)
+    beside.set(xlabel=names[2], xlim=(0, None))
+    beside.invert_yaxis()
     return ax
+
+
+def _dot(number: int) -> dict[str, str]:
+    """The style of one of several dots, by which it is known again in another panel."""
+    marker = "os^Dvp*X"[number % 8]
+    return {"color": COLORS[number % len(COLORS)], "marker": marker, "linestyle": "none"}
 
 
 def plot_timelines(

@@ -52,13 +52,24 @@ def test_what_does_not_fit_is_refused(predicted, measured, why):
 
 def test_roofs_and_dots():
     dots = {"sum": (0.1, 2e9), "product": (100.0, 9e10)}
-    ax = plot_roofline(1e11, {"memory": 2e10, "cache": 1e11}, dots)
-    memory, cache, *points = ax.get_lines()
-    assert [line.get_label() for line in (memory, cache)] == ["memory", "cache"]
-    assert memory.get_ydata().max() == 100 and memory.get_ydata()[0] < cache.get_ydata()[0]
+    ax = plot_roofline({"float32": 1e11, "half": 4e11}, {"memory": 2e10, "cache": 1e11}, dots)
+    full, half, cache, *points = ax.get_lines()
+    assert [line.get_label() for line in (full, half, cache)] == ["float32", "half", "cache"]
+    assert [line.get_ydata().max() for line in (full, half, cache)] == [100, 400, 100]
+    assert full.get_ydata()[0] == half.get_ydata()[0] < cache.get_ydata()[0]
     assert [(p.get_xdata()[0], p.get_ydata()[0]) for p in points] == [(0.1, 2), (100, 90)]
     assert [point.get_label() for point in points] == list(dots)
     assert len({(point.get_color(), point.get_marker()) for point in points}) == len(points)
+
+
+def test_beside_the_roofs_stands_how_far_each_is_from_its_bound():
+    dots = {"sum": (0.1, 2e9), "product": (100.0, 9e10)}
+    ax = plot_roofline({"float32": 1e11}, {"memory": 2e10}, dots, {"sum": 1.0, "product": 1.1})
+    points, beside = ax.get_lines()[1:], ax.figure.axes[1]
+    assert [point.get_xdata()[0] for point in beside.get_lines()[:2]] == [1.0, 1.1]
+    assert [tick.get_text() for tick in beside.get_yticklabels()] == list(dots)
+    for point, again in zip(points, beside.get_lines()):
+        assert (point.get_color(), point.get_marker()) == (again.get_color(), again.get_marker())
 
 
 @pytest.mark.parametrize(
@@ -67,7 +78,7 @@ def test_roofs_and_dots():
 )
 def test_a_roof_of_nothing_is_refused(P, W, dot, why):
     with pytest.raises(ValueError, match=why):
-        plot_roofline(P, {"memory": W}, {"dot": dot})
+        plot_roofline({"P": P}, {"memory": W}, {"dot": dot})
 
 
 def test_timelines_below_each_other_on_one_scale():
