@@ -42,5 +42,5 @@ def bytes_from_disk() -> int:
     if sys.platform == "linux":
         # Forbidden in some containers, and empty in others
         with contextlib.suppress(psutil.Error, OSError, RuntimeError, NotImplementedError):
-            return psutil.Process().io_counters().read_bytes
+            return int(psutil.Process().io_counters().read_bytes)
     return 0
