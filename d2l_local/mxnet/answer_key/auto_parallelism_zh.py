@@ -13,17 +13,9 @@ def ex_hidden(answer):
         hidden * compute / copies: "是占复制的比例吗？能被掩盖的，是较短的一项",
         hidden * compute: "这是被掩盖的秒数",
         hidden * 100: "这是百分数，题目问的是比例",
+        (0.5119 + 2.3757 - 1.6683) / 0.5119: "比全部还多？这一行的整体比一部分还先做完",
     }
     d2l.expect(answer, hidden, within=0.02, foreseen=foreseen)
-
-
-def ex_chain(answer):
-    foreseen = {
-        100: "最后一次复制，后面没有乘法可与之重叠",
-        160: "这是轮流做：复制应当被乘法掩盖",
-        65: "两者之中，较慢的是哪一个？",
-    }
-    d2l.expect(answer, 103, within=0.001, foreseen=foreseen)
 
 
 def ex_pipeline(arrival):
@@ -71,6 +63,55 @@ def ex_overlap(overlap):
         right = len(ticks[0] & ticks[1]) / min(map(len, ticks))
         assert math.isclose(overlap(*lanes), right, abs_tol=1e-9), (
             f"一个色块可能与几个色块同时，较忙的可能是任何一条泳道：{lanes}"
+        )
+
+
+def ex_issued(per_operation):
+    import math
+    import random
+
+    assert math.isclose(per_operation(1, 6, 1), 6), "只有一个设备时，取两者中较长的一个"
+    assert math.isclose(per_operation(6, 1, 2), 6), "所有设备都由同一个Python提交"
+    assert math.isclose(per_operation(1, 6, 2), 3), "两个设备同时计算两个操作"
+    for _ in range(100):
+        t_q, t_c, k = random.randint(1, 9), random.randint(1, 60), random.randint(1, 8)
+        done = {}
+        for rounds in 500, 1000:  # What the second half adds
+            free = [0] * k
+            for i in range(rounds * k):
+                free[i % k] = max(free[i % k], (i + 1) * t_q) + t_c
+            done[rounds] = max(free)
+        right = (done[1000] - done[500]) / (500 * k)
+        found = per_operation(t_q, t_c, k)
+        assert math.isclose(found, right, rel_tol=0.02), (
+            f"t_q = {t_q}、t_c = {t_c}、k = {k}时得到{found:.3g}，应为{right:.3g}"
+        )
+
+
+def ex_bound(bound):
+    import math
+    import random
+
+    turns = {"cpu/0": [("dot", 10, 14)], "cpu/1": [("dot", 14, 15), ("copy", 15, 16)]}
+    lane, speed_up = bound(d2l.Timeline(turns))
+    assert lane == "cpu/0", "要看时间，不看色块的个数，并取最忙的泳道"
+    assert speed_up >= 1, "这小于1：题目问的是速度的倍数"
+    assert speed_up <= 2, "程序从第一个色块开始"
+    for _ in range(100):
+        lanes = {}
+        for name in random.sample(["cpu/0", "gpu/0", "gpu/0 copies", "disk"], 3):
+            starts = sorted(random.sample(range(5, 60), random.randint(1, 6)))
+            lanes[name] = [("work", start, start + random.randint(1, 12)) for start in starts]
+        ticks = {
+            name: {tick for _, start, end in spans for tick in range(start, end)}
+            for name, spans in lanes.items()
+        }
+        busiest = max(map(len, ticks.values()))
+        every = set().union(*ticks.values())
+        lane, speed_up = bound(d2l.Timeline(lanes))
+        right = (max(every) + 1 - min(every)) / busiest
+        assert len(ticks[lane]) == busiest and math.isclose(speed_up, right), (
+            f"同一条泳道的色块可能重叠，重叠的时间只算一次：{lanes}"
         )
 
 
