@@ -35,6 +35,20 @@ PLACES = [
     (22, "F before hybridize is mxnet.ndarray", "hybridize", "loud", "mxnet.ndarray"),
     (27, "asnumpy fails on a symbol", "hybridize", "loud_2", r"x\.asnumpy"),
     (29, "a[:] = fails on a symbol", "hybridize", "loud_1", r"x\[:\] = x \+ 1"),
+    (55, "one operator uses all cores", "auto-parallelism", "all-cores_1", "all_cores"),
+    (62, "nvidia-smi", "auto-parallelism", "nsys", "nvidia-smi"),
+    (
+        100,
+        "products, copies, both: 0.5049, 2.4849, 2.7566",
+        "auto-parallelism",
+        "ex-hidden",
+        "2.4849",
+    ),
+    (106, "storage as a resource", "auto-parallelism", "storage_1", "file_on_disk"),
+    (108, "independent work on one device", "auto-parallelism", "one-device_1", "x1"),
+    (109, "small operators", "auto-parallelism", "small-guess_1", "on_one_and_two"),
+    (111, "Nsight", "auto-parallelism", "nsys-mxnet", "Nsight"),
+    (112, "complex dependencies, timed", "auto-parallelism", "mlp-time_1", "one"),
 ]
 
 
