@@ -14,7 +14,7 @@ def ex_scale(answer):
     d2l.expect(answer, 4, within=0, foreseen=foreseen)
 
 
-def ex_amdahl(answer):
+def ex_step_gain(answer):
     foreseen = {
         0.6 * 8: "times add, speeds do not: add what is left of both parts",
         0.4 + 0.6 * 8: "times add, speeds do not: add what is left of both parts",
@@ -90,7 +90,7 @@ def ex_difference(smaller_blocks, finer_scales):
         fine = e4m3(top / whole / 6) * whole
         for kind, scale in (("power", powers), ("fine", fine), ("exact", top / 6)):
             rounded = e2m1(blocks / scale) * scale
-            errors[kind, size] = np.linalg.norm(rounded - blocks) / np.linalg.norm(x)
+            errors[kind, size] = float(np.linalg.norm(rounded - blocks) / np.linalg.norm(x))
     foreseen = {
         errors["power", 32]: "that is MXFP4: nothing has changed",
         errors["fine", 16]: "that is NVFP4: both things have changed",

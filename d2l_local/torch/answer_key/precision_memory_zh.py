@@ -14,7 +14,7 @@ def ex_scale(answer):
     d2l.expect(answer, 4, within=0, foreseen=foreseen)
 
 
-def ex_amdahl(answer):
+def ex_step_gain(answer):
     foreseen = {
         0.6 * 8: "能相加的是时间，不是速度：把两部分剩下的时间相加",
         0.4 + 0.6 * 8: "能相加的是时间，不是速度：把两部分剩下的时间相加",
@@ -90,7 +90,7 @@ def ex_difference(smaller_blocks, finer_scales):
         fine = e4m3(top / whole / 6) * whole
         for kind, scale in (("power", powers), ("fine", fine), ("exact", top / 6)):
             rounded = e2m1(blocks / scale) * scale
-            errors[kind, size] = np.linalg.norm(rounded - blocks) / np.linalg.norm(x)
+            errors[kind, size] = float(np.linalg.norm(rounded - blocks) / np.linalg.norm(x))
     foreseen = {
         errors["power", 32]: "这是MXFP4，什么也没改",
         errors["fine", 16]: "这是NVFP4，两处都改了",
