@@ -728,3 +728,42 @@ def gpu_core(d):
     d.box(630, 316, 228, 40, t("L3 cache, of all cores"), kind="data", size=SMALL)
     d.arrow([(630, 336), (630, 360)], both=True)
     d.box(630, 380, 228, 40, t("DRAM, in DDR modules"), kind="data", size=SMALL)
+
+
+@figure(780, 386)
+def formats(d):
+    """The bits of seven formats: sign, exponent and mantissa.
+
+    float32 has 1 sign bit, 8 bits of exponent and 23 of mantissa; TF32 1, 8 and 10; bfloat16 1, 8
+    and 7; float16 1, 5 and 10; E5M2 1, 5 and 2; E4M3 1, 4 and 3; E2M1 1, 2 and 1. Below, the bits
+    0, 1001, 011 of E4M3 are read as plus 2 to the power of 9 - 7, times 1 + 3/8, which is 5.5.
+    """
+    t = d.t
+    rows = [
+        ("float32", 8, 23),
+        ("TF32", 8, 10),
+        ("bfloat16", 8, 7),
+        ("float16", 5, 10),
+        ("E5M2 (FP8)", 5, 2),
+        ("E4M3 (FP8)", 4, 3),
+        ("E2M1 (FP4)", 2, 1),
+    ]
+    size, left = 20, 124
+
+    def bits(y, kinds, digits=""):
+        for i, kind in enumerate(kinds):
+            x = left + size * i + size / 2
+            d.box(x, y, size - 2, 24, code=digits[i : i + 1], kind=kind)
+
+    for i, (name, exponent, mantissa) in enumerate(rows):
+        y = 36 + 32 * i
+        d.text(left - 12, y, name, SMALL, anchor="end")
+        bits(y, ["overhead"] + ["device_0"] * exponent + ["done"] * mantissa)
+    d.legend(270, overhead=t("sign"), device_0=t("exponent"), done=t("mantissa"))
+    d.line([(24, 294), (756, 294)], width=1)
+    d.text(left - 12, 324, t("5.5 in E4M3"), SMALL, anchor="end")
+    bits(324, ["overhead"] + ["device_0"] * 4 + ["done"] * 3, "01001011")
+    for x, label in ((134, "+"), (184, "9"), (254, "3")):
+        d.text(x, 352, label, SMALL)
+    d.text(316, 324, "+ 2⁹⁻⁷ × (1 + 3/8) = 4 × 1.375 = 5.5", anchor="start")
+    d.text(316, 352, t("the exponent is stored plus 7"), SMALL, anchor="start")
