@@ -60,7 +60,7 @@ def ex_one_wait(total):
             return self.value
 
     for _ in range(20):
-        waits = []
+        waits: list[Loss] = []
         values = [random.randint(1, 99) for _ in range(random.randint(2, 7))]
         found = total([Loss(value) for value in values])
         assert not isinstance(found, Loss), "它还在设备上，要把它读出来"
@@ -86,8 +86,8 @@ def ex_loop_time(loop_time):
     cases = [(6, 6, 2, 3, 1), (6, 6, 3, 2, 1), (6, 6, 12, 11, 1)]
     for _ in range(200):
         k = random.randint(1, 9)
-        times = [random.randint(0, 20) for _ in range(3)]
-        cases.append((k * random.randint(1, 5), k, *times))
+        t_q, t_c, t_w = [random.randint(0, 20) for _ in range(3)]
+        cases.append((k * random.randint(1, 5), k, t_q, t_c, t_w))
     for case in cases:
         found, right = loop_time(*case), simulate(*case)
         assert math.isclose(found, right, abs_tol=1e-9), (
