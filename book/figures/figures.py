@@ -117,17 +117,17 @@ def twogpu(d):
 
 @figure(656, 190)
 def asyncgraph(d):
-    """The computational graph of z = x * y + 2.
+    """The computational graph of c = a * b + 2.
 
-    x and y go into the multiplication, its result into the addition of 2, whose result is z.
+    a and b go into the multiplication, its result into the addition of 2, whose result is c.
     """
-    for name, y in (("x", 46), ("y", 110)):
+    for name, y in (("a", 46), ("b", 110)):
         d.arrow([(100, y), (176, 78 + (y - 78) / 4)])
         d.box(70, y, 60, 40, code=name, kind="data")
-    for code, x in (("x * y", 236), ("+ 2", 426)):
+    for code, x in (("a * b", 236), ("+ 2", 426)):
         d.arrow([(x + 60, 78), (x + 130, 78)])
         d.box(x, 78, 120, 46, code=code)
-    d.box(586, 78, 60, 40, code="z", kind="data")
+    d.box(586, 78, 60, 40, code="c", kind="data")
     d.legend(164, data=d.t("data"), compute=d.t("operator"))
 
 
@@ -135,13 +135,13 @@ def asyncgraph(d):
 def threading(d):
     """Waiting after every operation, and asynchronous execution.
 
-    Two time lines of the operations ones, ones, x * y and + 2, with a row for the front end and one
+    Two time lines of the operations ones, ones, a * b and + 2, with a row for the front end and one
     for the back end. (a) The front end waits for each result: issuing an operation (t_q), computing
     it (t_c) and noticing its end (t_w) take turns. (b) The front end issues the operations one
     after the other, the back end computes without gaps, and Python waits once.
     """
     t = d.t
-    operations = [("ones", 80), ("ones", 80), ("x * y", 96), ("+ 2", 80)]
+    operations = [("ones", 80), ("ones", 80), ("a * b", 96), ("+ 2", 80)]
     t_q, t_w, start, high, gap = 40, 28, 140, 42, 72
 
     def block(x, y, width, kind, label="", **inside):

@@ -18,9 +18,7 @@ def mlp_step(*widths: int, lr: float = 0.005, device: mx.Context | None = None) 
     ``lr``, on ``device`` (default: the current one). ``mlp_step(2048, 512, 1)`` is the workload of
     d2l's memory experiment of 2019 and 2020. The loss is an array that need not be computed yet.
     """
-    net = nn.Sequential()
-    net.add(*(nn.Dense(units, activation="relu") for units in widths[:-1]), nn.Dense(widths[-1]))
-    net.initialize(ctx=device)
+    net = mlp_predict(*widths, device=device)
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": lr}, kvstore=None)
     squared = gluon.loss.L2Loss()
 
@@ -32,6 +30,17 @@ def mlp_step(*widths: int, lr: float = 0.005, device: mx.Context | None = None) 
         return loss
 
     return step
+
+
+def mlp_predict(*widths: int, device: mx.Context | None = None) -> nn.Sequential:
+    """Return the new network that `mlp_step` trains: ``net(X)`` is its outputs for a minibatch.
+
+    They have ``widths[-1]`` columns, and need not be computed yet.
+    """
+    net = nn.Sequential()
+    net.add(*(nn.Dense(units, activation="relu") for units in widths[:-1]), nn.Dense(widths[-1]))
+    net.initialize(ctx=device)
+    return net
 
 
 def layer_tasks(layers: int, width: int, rows: int) -> list[Callable[[], None]]:

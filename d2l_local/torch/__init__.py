@@ -85,7 +85,7 @@ from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
 from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
 from d2l_local.torch.links import Links, gradients  # noqa: E402, F401
-from d2l_local.torch.mlp import layer_tasks, mlp_step  # noqa: E402, F401
+from d2l_local.torch.mlp import layer_tasks, mlp_predict, mlp_step  # noqa: E402, F401
 from d2l_local.torch.operators import copier as _copier  # noqa: E402
 from d2l_local.torch.operators import operators  # noqa: E402, F401
 from d2l_local.torch.resnet import resnet_step  # noqa: E402, F401

@@ -20,8 +20,7 @@ def mlp_step(
     learning rate ``lr``, on ``device``. ``mlp_step(512, 2048, 512, 1)`` is the workload of d2l's
     memory experiment of 2019 and 2020. The loss is a tensor without a graph.
     """
-    layers = [nn.Sequential(nn.Linear(*pair), nn.ReLU()) for pair in pairwise((inputs, *widths))]
-    net = nn.Sequential(*layers[:-1], layers[-1][0]).to(device)
+    net = _mlp(inputs, *widths).to(device)
     trainer = torch.optim.SGD(net.parameters(), lr=lr)
 
     def step(X):
@@ -32,6 +31,19 @@ def mlp_step(
         return loss.detach()
 
     return step
+
+
+def mlp_predict(inputs: int, *widths: int, device: torch.device | None = None) -> Callable:
+    """Return ``predict(X)``, the outputs of a new network such as `mlp_step` trains.
+
+    They have ``widths[-1]`` columns, and no graph holds what they were computed from.
+    """
+    return torch.no_grad()(_mlp(inputs, *widths).to(device).forward)
+
+
+def _mlp(*widths: int) -> nn.Sequential:
+    layers = [nn.Sequential(nn.Linear(*pair), nn.ReLU()) for pair in pairwise(widths)]
+    return nn.Sequential(*layers[:-1], layers[-1][0])
 
 
 def layer_tasks(layers: int, width: int, rows: int) -> list[Callable[[], None]]:

@@ -206,6 +206,11 @@ def test_mlp_step_trains_the_layers_that_it_is_told():
         step(torch.ones(8, 7))
 
 
+def test_mlp_predict_keeps_no_graph():
+    found = d2l.mlp_predict(6, 5, 2)(torch.ones(3, 6))
+    assert found.shape == (3, 2) and not found.requires_grad
+
+
 def test_timeline_lanes_of_gpus(monkeypatch):
     """The trace of a machine with GPUs, in the profiler's own format."""
     trace = {

@@ -97,6 +97,8 @@ def recordings():
     X = mx.nd.ones((8, 6), ctx=mx.cpu(1))
     step = d2l.mlp_step(5, 2, lr=0.1, device=mx.cpu(1))
     result["losses"] = [step(X).asscalar().item() for _ in range(60)]
+    predicted = d2l.mlp_predict(5, 2, device=mx.cpu(1))(X)
+    result["predicted"] = [predicted.shape, str(predicted.context)]
 
     # Of what is ready, MXNet needs no marker to wait for it; the last of many products is not.
     with d2l.Timeline(bookkeeping=True) as timeline:
@@ -149,6 +151,10 @@ def test_a_product_takes_longer_than_queuing_it(lanes):
 
 def test_mlp_step_trains_on_its_device(lanes):
     assert lanes["losses"][-1] < 0.1 * lanes["losses"][0]
+
+
+def test_mlp_predict_computes_on_its_device(lanes):
+    assert lanes["predicted"] == [[8, 2], "cpu(1)"]
 
 
 def test_a_copy_is_on_the_lane_of_its_source(lanes):
