@@ -35,6 +35,11 @@ PLACES = [
     (22, "F before hybridize is mxnet.ndarray", "hybridize", "loud", "mxnet.ndarray"),
     (27, "asnumpy fails on a symbol", "hybridize", "loud_2", r"x\.asnumpy"),
     (29, "a[:] = fails on a symbol", "hybridize", "loud_1", r"x\[:\] = x \+ 1"),
+    (32, "c = a * b + 2, executed", "async-computation", "who_1", r"a \* b \+ 2"),
+    (43, "wait each time or once", "async-computation", "loops-guess_1", "wait"),
+    (44, "the sum of three times, and the maximum", "async-computation", "model", r"\\max"),
+    (46, "predicting, too, holds memory", "async-computation", "predicting", "predict"),
+    (47, "how fast minibatches are produced", "async-computation", "memory-rate_1", "rate"),
     (55, "one operator uses all cores", "auto-parallelism", "all-cores_1", "all_cores"),
     (62, "nvidia-smi", "auto-parallelism", "nsys", "nvidia-smi"),
     (
