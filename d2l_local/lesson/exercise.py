@@ -146,9 +146,10 @@ def measured(
     """Say what came out where a reader was asked to predict it.
 
     ``choice`` is the number of the item in the question's list, from 1 on; for a question without
-    a list, ``number`` is the measurement in its ``unit``, and a guess is good ``within`` a share of
-    it; it says so if the number is ``computed``. With the reader's ``guess`` (``...`` while there is none), a line that tells nothing comes
-    first: it is what JupyterLab shows of an output that is folded.
+    a list, ``number`` is the measurement in its ``unit``, or what was ``computed`` by the law, and
+    a guess is good ``within`` a share of it. With the reader's ``guess`` (``...`` while there is
+    none), a line that tells nothing comes first: it is what JupyterLab shows of an output that is
+    folded.
     """
     if (choice is None) == (number is None):
         raise TypeError(f"measured() takes a choice or a number, not {choice=} and {number=}")
