@@ -141,13 +141,15 @@ def measured(
     unit: str = "",
     within: float = 0.25,
     guess: object = None,
+    computed: bool = False,
 ) -> None:
     """Say what came out where a reader was asked to predict it.
 
     ``choice`` is the number of the item in the question's list, from 1 on; for a question without
-    a list, ``number`` is the measurement in its ``unit``, and a guess is good ``within`` a share of
-    it. With the reader's ``guess`` (``...`` while there is none), a line that tells nothing comes
-    first: it is what JupyterLab shows of an output that is folded.
+    a list, ``number`` is the measurement in its ``unit``, or what was ``computed`` by the law, and
+    a guess is good ``within`` a share of it. With the reader's ``guess`` (``...`` while there is
+    none), a line that tells nothing comes first: it is what JupyterLab shows of an output that is
+    folded.
     """
     if (choice is None) == (number is None):
         raise TypeError(f"measured() takes a choice or a number, not {choice=} and {number=}")
@@ -158,7 +160,8 @@ def measured(
         data: dict[str, Any] = {"choice": choice}
         right = guess == choice
     else:
-        line = translated("Measured: {number}", number=f"{number:,.4g} {unit}".rstrip())
+        said = "Computed: {number}" if computed else "Measured: {number}"
+        line = translated(said, number=f"{number:,.4g} {unit}".rstrip())
         data = {"number": float(number), "unit": unit, "within": within}
         right = _is_number(guess) and abs(guess - number) <= within * abs(number)
     if _is_number(guess):

@@ -25,7 +25,7 @@ def number(cell: str) -> float | None:
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_ridge_is_the_peak_over_the_bandwidth(lang):
-    for name, bandwidth, _, _, half, _, _, _, ridge in rows(lang):
+    for name, _, bandwidth, _, _, half, _, _, _, ridge in rows(lang):
         W, P, found = map(number, (bandwidth, half, ridge))
         assert (found is None) == (P is None or W is None), name
         if found is not None:

@@ -81,7 +81,9 @@ def test_expect_accepts_what_is_close():
 def test_measured(capsys):
     measured(choice=2)
     measured(number=1234.5678, unit="ms")
-    assert capsys.readouterr().out.splitlines() == ["Measured: answer 2", "Measured: 1,235 ms"]
+    measured(number=3, computed=True)
+    said = ["Measured: answer 2", "Measured: 1,235 ms", "Computed: 3"]
+    assert capsys.readouterr().out.splitlines() == said
     for wrong in ({}, {"choice": 1, "number": 2.0}):
         with pytest.raises(TypeError, match="a choice or a number"):
             measured(**wrong)

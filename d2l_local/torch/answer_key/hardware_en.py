@@ -7,15 +7,21 @@ from functools import partial
 
 def ex_little(answer):
     foreseen = {
-        8: "that is the rate over the delay: is more on its way if the delay is shorter?",
-        0.125: "that is the delay over the rate: is more on its way if the rate is lower?",
+        2.88e6: "so many bytes are on their way: how many warps have asked for them?",
+        2.88: "so many MB are on their way: how many warps have asked for them?",
+        22500: "so many warps has the whole GPU: it has 132 SMs",
+        22500 / 132 * 32: "those are threads: 32 of them are a warp",
+        64: "so many have room, but is it enough?",
     }
-    d2l.expect(answer, 2.88, foreseen=foreseen)
+    d2l.expect(answer, 171, within=0.006, foreseen=foreseen)
 
 
 def ex_ridges(answer):
     foreseen = {
-        37: "there the H20 becomes compute-bound, and is still the faster one",
+        37: "I = b in 16 bits, and there the H20 becomes compute-bound, but is still the faster one",
+        74: "I = b / 2 holds for float32: in 16 bits a weight has half as many bytes",
+        89: "I = b / 2 holds for float32: in 16 bits a weight has half as many bytes",
+        90: "I = b / 2 holds for float32: in 16 bits a weight has half as many bytes",
         295: "there the H100 becomes compute-bound, and has long been the faster one",
         296: "there the H100 becomes compute-bound, and has long been the faster one",
         44: "for 44 rows the H20 is still faster, by half a percent",
@@ -104,5 +110,7 @@ def ex_own(own):
     W = max(d2l.copy_rates(device, [2**20, 2**22, 2**24, 2**26]))
     took = d2l.measure(job, 10).minimum / max(F / P, n / W)
     assert took > 0.4, f"{took:.2f} times its bound: no device is so fast. Is F or n too large?"
-    assert took < 100, f"{took:.0f} times its bound: is it t_q that you measure? Take larger arrays"
+    assert took < 100, (
+        f"{took:.0f} times its bound: is it the floor that you measure? Take larger arrays"
+    )
     print(f"{took:.1f} times its bound by " + ("P" if F / P > n / W else "W"))

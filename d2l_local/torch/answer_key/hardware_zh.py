@@ -7,15 +7,21 @@ from functools import partial
 
 def ex_little(answer):
     foreseen = {
-        8: "这是速率除以延迟：延迟越短，在途的数据越多吗？",
-        0.125: "这是延迟除以速率：速率越低，在途的数据越多吗？",
+        2.88e6: "这是在途的字节数：是多少个线程束要来的？",
+        2.88: "这是在途的MB数：是多少个线程束要来的？",
+        22500: "这是整个GPU的线程束数：它有132个SM",
+        22500 / 132 * 32: "这是线程数：32个线程才是一个线程束",
+        64: "容得下的只有这么多，但够吗？",
     }
-    d2l.expect(answer, 2.88, foreseen=foreseen)
+    d2l.expect(answer, 171, within=0.006, foreseen=foreseen)
 
 
 def ex_ridges(answer):
     foreseen = {
-        37: "从这里起H20计算受限，但仍是它更快",
+        37: "16位时I = b，从这里起H20计算受限，但仍是它更快",
+        74: "float32才是I = b / 2，16位时每个权重的字节少一半",
+        89: "float32才是I = b / 2，16位时每个权重的字节少一半",
+        90: "float32才是I = b / 2，16位时每个权重的字节少一半",
         295: "从这里起H100计算受限，而它早就更快了",
         296: "从这里起H100计算受限，而它早就更快了",
         44: "44行时H20仍更快，快千分之五",
@@ -104,5 +110,7 @@ def ex_own(own):
     W = max(d2l.copy_rates(device, [2**20, 2**22, 2**24, 2**26]))
     took = d2l.measure(job, 10).minimum / max(F / P, n / W)
     assert took > 0.4, f"用时是下限的{took:.2f}倍：没有设备这么快。F或n是不是数多了？"
-    assert took < 100, f"用时是下限的{took:.0f}倍：测到的会不会是t_q？换更大的数组"
+    assert took < 100, (
+        f"用时是下限的{took:.0f}倍：测到的会不会是起步用时？换更大的数组"
+    )
     print(f"{took:.1f}倍于下限，限制它的是" + ("P" if F / P > n / W else "W"))
