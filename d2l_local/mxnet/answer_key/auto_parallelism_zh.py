@@ -8,7 +8,7 @@ def ex_hidden(answer):
     compute, copies, together = 0.5049, 2.4849, 2.7566
     hidden = (compute + copies - together) / compute
     foreseen = {
-        (compute + copies) / together: "这是与轮流做相比的加速比",
+        (compute + copies) / together: "这是与串行做相比的加速比",
         1 - hidden: "这是没有掩盖的比例",
         hidden * compute / copies: "是占复制的比例吗？能被掩盖的，是较短的一项",
         hidden * compute: "这是被掩盖的秒数",
@@ -52,7 +52,7 @@ def ex_overlap(overlap):
     import random
 
     assert overlap([(0, 4)], [(1, 3)]) == 1, "较短的工作完全被掩盖，应当是1"
-    assert overlap([(0, 2)], [(2, 4)]) == 0, "轮流工作，应当是0"
+    assert overlap([(0, 2)], [(2, 4)]) == 0, "串行工作，应当是0"
     assert overlap([(0, 1), (2, 3)], [(1, 2), (3, 4)]) == 0, "色块之间的空闲不算忙碌"
     for _ in range(100):
         lanes = []
@@ -129,4 +129,4 @@ def ex_totals(totals):
         [span for span in timeline.lanes.get(lane, []) if span.name == "dot"] for lane in lanes
     ]
     assert all(products), "有一个设备没有做乘法"
-    assert timeline.overlap(*lanes) > 0.4, "两个设备轮流工作：中途看了一眼"
+    assert timeline.overlap(*lanes) > 0.4, "两个设备串行工作：中途看了一眼"
