@@ -143,7 +143,7 @@ def _patterns(name: str, source: str) -> Iterator[str]:
                     pattern += re.escape(str(part.value))
                     told = True
                 elif not found and ast.unparse(part) == wanted:
-                    pattern, found = f"{pattern}(?P<value>{NUMBER})", True
+                    pattern, found = f"{pattern} *(?P<value>{NUMBER}) *", True  # Of a width
                 else:
                     pattern += ".*?"
             whole = not any(keyword.arg == "end" for keyword in node.keywords)

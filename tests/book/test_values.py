@@ -107,6 +107,7 @@ two devices                   130.89      189.06      189.03         -0%
         ("a / b", "0.7"),
         ("len(a)", "1,234"),
         ("len(a):d", "1234"),
+        ("share", "5%"),  # Aligned in a column
         ("left", values.GAP),  # Nothing tells it from other numbers
         ("measured:.1f", "2.5"),
     ],
@@ -115,9 +116,11 @@ def test_names(quoted, shown):
     code = """for seconds in (1.5, 2.5):
     print(f"{name:10} {seconds:.1f} s", end="; ")
 print("of all", a/b, "and", f"{len(a):,}")
+print(f"a share of {share:6.0%}: {name}")
 print(left, end="")
 print("left over", 9)"""
-    text = LAW + "x          1.5 s; y          2.5 s; \nof all 0.7 and 1,234\n7left over 9\n"
+    text = LAW + "x          1.5 s; y          2.5 s; \nof all 0.7 and 1,234\n"
+    text += "a share of     5%: x\n7left over 9\n"
     cell = new_code_cell(code, outputs=[new_output("stream", text=text)])
     told = {"d2l_local": {"measured": {"number": 2.48}}}
     cell.outputs.append(new_output("display_data", metadata=told))
