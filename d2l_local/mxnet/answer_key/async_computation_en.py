@@ -34,8 +34,8 @@ def ex_held(answer):
     one = 256 * 224 * 224 * 3 * 4 / 1e6
     foreseen = {
         60 * one: "the device has used up some of them",
-        40 * one: "20 would be used up if the device could begin before the first is made",
-        42 * one: "count again those that are used up after 600 ms",
+        40 * one: "can the device begin before the first one is made?",
+        42 * one: "count again those that are used up by then",
         41 * one / 4: "numbers in place of bytes?",
         one: "that is a single minibatch",
         41: "that is how many minibatches; how many MB?",
