@@ -132,23 +132,32 @@ def _patterns(name: str, source: str) -> Iterator[str]:
         tree = ast.parse(as_python(source))
     except SyntaxError:
         return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
-            parts: list[ast.expr] = []
-            for argument in node.args:
-                parts += [ast.Constant(" "), *_pieces(argument)] if parts else _pieces(argument)
-            pattern, found, told = "", False, False
-            for part in parts:
-                if isinstance(part, ast.Constant):
-                    pattern += re.escape(str(part.value))
-                    told = True
-                elif not found and ast.unparse(part) == wanted:
-                    pattern, found = f"{pattern} *(?P<value>{NUMBER}) *", True  # Of a width
-                else:
-                    pattern += ".*?"
-            whole = not any(keyword.arg == "end" for keyword in node.keywords)
-            if found and (whole or told):  # Else it may be any number
-                yield f"^{pattern}$" if whole else pattern
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    prints = [call for call in calls if getattr(call.func, "id", "") == "print"]
+    begins = True  # A line; not after a print that leaves it open
+    for node in sorted(prints, key=lambda node: (node.lineno, node.col_offset)):
+        pattern, found, told = _line(node, wanted)
+        ends = not any(keyword.arg == "end" for keyword in node.keywords)
+        if found and (told or (begins and ends)):  # Else it may be any number
+            yield f"{'^' * (begins and ends)}{pattern}{'$' * ends}"
+        begins = ends
+
+
+def _line(call: ast.Call, wanted: str) -> tuple[str, bool, bool]:
+    """Return a pattern of what a print says, whether it has the wanted, and whether text."""
+    parts: list[ast.expr] = []
+    for argument in call.args:
+        parts += [ast.Constant(" "), *_pieces(argument)] if parts else _pieces(argument)
+    pattern, found, told = "", False, False
+    for part in parts:
+        if isinstance(part, ast.Constant):
+            pattern += re.escape(str(part.value))
+            told = True
+        elif not found and ast.unparse(part) == wanted:
+            pattern, found = f"{pattern} *(?P<value>{NUMBER}) *", True  # Of a width
+        else:
+            pattern += ".*?"
+    return pattern, found, told
 
 
 def _pieces(argument: ast.expr) -> list[ast.expr]:

@@ -176,7 +176,7 @@ def test_a_cell_has_the_strings_of_its_language(tmp_path):
     assert zh.cells[2].source == 'size = 3\nprint(f"大小为{size**2}的{size}次乘法")'
     assert zh.cells[3].source == 'print("size")'
     assert zh.cells[1].source.startswith(
-        '# @title 在Colab和Kaggle之外不起作用\nimport os\nimport sys\n\n'
+        "# @title 在Colab和Kaggle之外不起作用\nimport os\nimport sys\n\n"
         'os.environ["D2L_LANGUAGE"] = "zh"\n\nhosted = '
     )
     title = "# @title Does nothing outside Colab and Kaggle\n"

@@ -109,6 +109,8 @@ two devices                   130.89      189.06      189.03         -0%
         ("len(a):d", "1234"),
         ("share", "5%"),  # Aligned in a column
         ("left", values.GAP),  # Nothing tells it from other numbers
+        ("first", "3.5"),
+        ("second", "4.5"),  # On a line that another print has begun
         ("measured:.1f", "2.5"),
     ],
 )
@@ -118,9 +120,12 @@ def test_names(quoted, shown):
 print("of all", a/b, "and", f"{len(a):,}")
 print(f"a share of {share:6.0%}: {name}")
 print(left, end="")
-print("left over", 9)"""
+print("left over", 9)
+print(f"first {first:6.1f},", end=" ")
+print(f"second {second:6.1f}: name")"""
     text = LAW + "x          1.5 s; y          2.5 s; \nof all 0.7 and 1,234\n"
     text += "a share of     5%: x\n7left over 9\n"
+    text += "first    3.5, second    4.5: name\n"
     cell = new_code_cell(code, outputs=[new_output("stream", text=text)])
     told = {"d2l_local": {"measured": {"number": 2.48}}}
     cell.outputs.append(new_output("display_data", metadata=told))
