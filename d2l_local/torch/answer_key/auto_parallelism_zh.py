@@ -7,7 +7,7 @@ def ex_hidden(answer):
     compute, copies, together = 0.5049, 2.4849, 2.7566
     hidden = (compute + copies - together) / compute
     foreseen = {
-        (compute + copies) / together: "这是与轮流做相比的加速比",
+        (compute + copies) / together: "这是与串行做相比的加速比",
         1 - hidden: "这是没有掩盖的比例",
         hidden * compute / copies: "是占复制的比例吗？能被掩盖的，是较短的一项",
         hidden * compute: "这是被掩盖的秒数",
@@ -51,7 +51,7 @@ def ex_overlap(overlap):
     import random
 
     assert overlap([(0, 4)], [(1, 3)]) == 1, "较短的工作完全被掩盖，应当是1"
-    assert overlap([(0, 2)], [(2, 4)]) == 0, "轮流工作，应当是0"
+    assert overlap([(0, 2)], [(2, 4)]) == 0, "串行工作，应当是0"
     assert overlap([(0, 1), (2, 3)], [(1, 2), (3, 4)]) == 0, "色块之间的空闲不算忙碌"
     for _ in range(100):
         lanes = []
@@ -121,7 +121,7 @@ def ex_at_once(at_once):
     try:
         found = at_once(lambda: (both.wait(), 1)[1], lambda: (both.wait(), 2)[1])
     except threading.BrokenBarrierError:
-        raise AssertionError("两个函数轮流执行：第一个在等第二个") from None
+        raise AssertionError("两个函数串行执行：第一个在等第二个") from None
     assert found is not None, "没有返回值"
     assert all(isinstance(each, int) for each in found), "要的是结果，不是事件：先等它们做完"
     assert list(found) == [1, 2], "结果的次序与函数的次序不同"

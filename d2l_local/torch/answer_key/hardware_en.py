@@ -5,7 +5,7 @@ import torch
 from functools import partial
 
 
-def ex_little(answer):
+def ex_in_flight(answer):
     foreseen = {
         2.88e6: "so many bytes are on their way: how many warps have asked for them?",
         2.88: "so many MB are on their way: how many warps have asked for them?",

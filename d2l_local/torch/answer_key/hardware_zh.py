@@ -5,7 +5,7 @@ import torch
 from functools import partial
 
 
-def ex_little(answer):
+def ex_in_flight(answer):
     foreseen = {
         2.88e6: "这是在途的字节数：是多少个线程束要来的？",
         2.88: "这是在途的MB数：是多少个线程束要来的？",
