@@ -364,8 +364,11 @@ def write_page(book: Book, lang: str, name: str, notebooks: dict, source: Path) 
         folder = book.folder(framework, lang)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = take_images(book, cell.source, folder, source / "img")
-                cell.source = place_links(book, cell.source, framework, lang)
+                about = cell.metadata.get("d2l_local", {})
+                for prose, key in [(cell, "source"), (about, "template")]:  # With values, without
+                    if key in prose:
+                        prose[key] = take_images(book, prose[key], folder, source / "img")
+                        prose[key] = place_links(book, prose[key], framework, lang)
     made = merged_page(notebooks, head(book, lang, name, notebooks), book.labels[lang]["folds"])
     timelines(made)
     if name == "index":

@@ -400,7 +400,7 @@ def problems(chapter):
         ("[原文](https://d2l.ai)", "[原文](https://zh.d2l.ai)", "links differ"),
         # Terms
         ("**参数**（parameter）", "**系数**（parameter）", "“parameter” is 参数"),
-        ("很快。", "操作符很快。", "操作符 should be 算子/运算符"),
+        ("很快。", "操作符很快。", "操作符 should be 算子"),
         # Names
         ("`x`是什么", "`xx`是什么", "`xx` is in no code cell"),
         ("`x`是什么", "`module.x()`是什么", "`module.x()` is in no code cell"),
