@@ -7,8 +7,6 @@ A backend is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`. 
 from __future__ import annotations
 
 import abc
-import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -183,18 +181,19 @@ class Backend(abc.ABC):
         with so many copies in a row that at least 4 MB are moved, and the shortest time on the
         wall counts: whatever disturbs only adds time. As the section on hardware shows.
         """
-        copies = {size: self._copier(device, size // 2) for size in sizes}
-        best = dict.fromkeys(sizes, math.inf)
-        for _ in range(rounds):
-            for size, copy in copies.items():
-                number = max(1, 2**22 // size)
-                self.synchronize()
-                start = time.perf_counter()
-                for _ in range(number):
+
+        def repeated(size: int) -> Callable[[], None]:
+            copy = self._copier(device, size // 2)
+
+            def job() -> None:
+                for _ in range(numbers[size]):
                     copy()
-                self.synchronize()
-                best[size] = min(best[size], (time.perf_counter() - start) / number)
-        return np.array([size / best[size] for size in sizes])
+
+            return job
+
+        numbers = {size: max(1, 2**22 // size) for size in sizes}
+        times = self.compare({str(size): repeated(size) for size in sizes}, rounds)
+        return np.array([size * numbers[size] / times[str(size)].minimum for size in sizes])
 
     def load_data_fashion_mnist(
         self, batch_size, resize=None, *, train_size=None, test_size=None, seed=0

@@ -84,7 +84,8 @@ class Guarded:
     def start(self, command: list[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
         self._pipe()  # Where nobody would end the command, it is not started
-        env = {**(options.pop("env", None) or os.environ), self.mark: "1"}
+        env = options.pop("env", None)  # None is the one of this process, as for Popen
+        env = {**(os.environ if env is None else env), self.mark: "1"}
         process = subprocess.Popen(command, env=env, **_APART, **options)
         self._started.append(process)
         self.watch(process.pid)
@@ -223,7 +224,8 @@ def completed(
         deadline = time.monotonic() + seconds
         while True:
             try:
-                output, errors = process.communicate(timeout=min(1, seconds))
+                left = deadline - time.monotonic()
+                output, errors = process.communicate(timeout=max(0, min(1, left)))
                 break
             except subprocess.TimeoutExpired:
                 if time.monotonic() > deadline:

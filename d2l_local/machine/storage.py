@@ -6,26 +6,28 @@ import atexit
 import contextlib
 import os
 import sys
-import tempfile
 from pathlib import Path
+
+from d2l_local.base import processes
 
 import psutil
 
 _PIECE = 2**20  # Bytes that are written at a time
+_files = contextlib.ExitStack()  # Their folders, until the process ends
+atexit.register(_files.close)
 
 
 def file_on_disk(size: int) -> str:
     """Write ``size`` random bytes to a temporary file and wait until the disk has them.
 
-    Returns its path; the file goes when the process ends. Its content is also in the page cache
-    still: to read it from the disk, have it dropped from there first. Raises ValueError for less
-    than a byte, and OSError where there is no room.
+    Returns its path; the file goes when the process ends, or is swept at the next start if that is
+    killed. Its content is also in the page cache still: to read it from the disk, have it dropped
+    from there first. Raises ValueError for less than a byte, and OSError where there is no room.
     """
     if size < 1:
         raise ValueError(f"a file needs at least one byte, not {size}")
-    descriptor, path = tempfile.mkstemp(prefix="d2l-file-")
-    atexit.register(Path(path).unlink, missing_ok=True)
-    with open(descriptor, "wb") as file:
+    path = str(Path(_files.enter_context(processes.temporary_folder()), "file"))
+    with open(path, "wb") as file:
         for start in range(0, size, _PIECE):
             file.write(os.urandom(min(_PIECE, size - start)))
         file.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from d2l_local.base.language import say
@@ -109,19 +110,21 @@ def plot_roofline(
     ridges = [peak / bandwidths[memory] for peak in peaks.values()]
     seen = [*(intensity for intensity, _ in dots.values()), *ridges]
     x = np.geomspace(min(seen) / 2, max(seen) * 2, 200)
-    for name, peak, dashes in zip(peaks, peaks.values(), ("-", "-.")):
-        roof = np.minimum(peak, bandwidths[memory] * x)
-        ax.loglog(x, roof / 1e9, dashes, color="0.3", label=name)
-    for name, dashes in zip(others, ("--", ":")):
-        ax.loglog(x, np.minimum(P, bandwidths[name] * x) / 1e9, dashes, color="0.3", label=name)
-    roofs = ax.get_lines()
+    W = bandwidths[memory]
+    roofs = [
+        (name, peak, W, style) for (name, peak), style in zip(peaks.items(), cycle(("-", "-.")))
+    ]
+    roofs += [(name, P, bandwidths[name], style) for name, style in zip(others, cycle(("--", ":")))]
+    for name, peak, W, style in roofs:
+        ax.loglog(x, np.minimum(peak, W * x) / 1e9, style, color="0.3", label=name)
+    lines = list(ax.get_lines())
     for number, (name, (intensity, rate)) in enumerate(dots.items()):
         ax.loglog([intensity], [rate / 1e9], label=name, **_dot(number))
     ax.set(xlabel=names[0], ylabel=names[1])
     if not over_bound:
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
         return ax
-    ax.legend(handles=list(roofs), loc="lower right", fontsize=8)
+    ax.legend(handles=lines, loc="lower right", fontsize=8)
     beside = axes[0, 1]
     for number, times in enumerate(over_bound.values()):
         beside.plot([times], [number], **_dot(number))

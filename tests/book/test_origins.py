@@ -36,10 +36,22 @@ PLACES = [
     (27, "asnumpy fails on a symbol", "hybridize", "loud_2", r"x\.asnumpy"),
     (29, "a[:] = fails on a symbol", "hybridize", "loud_1", r"x\[:\] = x \+ 1"),
     (32, "c = a * b + 2, executed", "async-computation", "who_1", r"a \* b \+ 2"),
-    (43, "wait each time or once", "async-computation", "loops-guess_1", "wait"),
+    (
+        43,
+        "wait each time or once",
+        "async-computation",
+        "loops-guess_1",
+        "wait each time.*wait once",
+    ),
     (44, "the sum of three times, and the maximum", "async-computation", "model", r"\\max"),
-    (46, "predicting, too, holds memory", "async-computation", "predicting", "predict"),
-    (47, "how fast minibatches are produced", "async-computation", "memory-rate_1", "rate"),
+    (46, "predicting, too, holds memory", "async-computation", "predicting", "loop that predicts"),
+    (
+        47,
+        "how fast minibatches are produced",
+        "async-computation",
+        "memory-rate_1",
+        "minibatches a second",
+    ),
     (55, "one operator uses all cores", "auto-parallelism", "all-cores_1", "all_cores"),
     (62, "nvidia-smi", "auto-parallelism", "nsys", "nvidia-smi"),
     (
@@ -50,10 +62,16 @@ PLACES = [
         "2.4849",
     ),
     (106, "storage as a resource", "auto-parallelism", "storage_1", "file_on_disk"),
-    (108, "independent work on one device", "auto-parallelism", "one-device_1", "x1"),
+    (108, "independent work on one device", "auto-parallelism", "one-device_1", r"run\(x1\)"),
     (109, "small operators", "auto-parallelism", "small-guess_1", "on_one_and_two"),
     (111, "Nsight", "auto-parallelism", "nsys-mxnet", "Nsight"),
-    (112, "complex dependencies, timed", "auto-parallelism", "mlp-time_1", "one"),
+    (
+        112,
+        "complex dependencies, timed",
+        "auto-parallelism",
+        "mlp-time_1",
+        "one_device_step.*train_step",
+    ),
 ]
 
 
