@@ -291,7 +291,7 @@ def one_device() -> dict:
     """Memory predicted over measured, and what recomputation saves and costs, by the section."""
     from d2l_local import mxnet as d2l
 
-    names = notebook("precision-memory", "recompute-guess_1")
+    names = notebook("gpt", "recompute-guess_1")
     predicted = {}
     for name, (make, shape, saved, largest) in names["networks"].items():
         memory = d2l.Allocations.of(functools.partial(names["train"], make, *shape))
@@ -623,7 +623,7 @@ def hardware() -> list[Row]:
     return roofline.rows("a CPU core", isolated(operators))
 
 
-def precision_memory() -> list[Row]:
+def one_device_memory() -> list[Row]:
     return memory_rows(**isolated(one_device, MXNET_CPU_TEMP_COPY=1))
 
 
@@ -757,7 +757,7 @@ ROWS = [
     hybridize,
     async_computation,
     hardware,
-    precision_memory,
+    one_device_memory,
     multiple_gpus,
     multiple_gpus_concise,
     bottleneck,

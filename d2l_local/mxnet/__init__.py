@@ -53,6 +53,7 @@ from d2l_local.mxnet.classic.training import (  # noqa: E402, F401
     train_recsys_rating,
 )
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
+from d2l_local.mxnet.language_model import GPT, Cache, gpt, trained_gpt  # noqa: E402, F401
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
 from d2l_local.mxnet.mlp import layer_tasks, mlp_predict, mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.operators import copier as _copier  # noqa: E402

@@ -1,0 +1,150 @@
+"""A small GPT, which the sections from *gpt* on train, and serve.
+
+The notebooks show these classes; ``tests/book/test_shown.py`` holds the two to each other.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+
+from d2l_local.data.text import load_text
+from d2l_local.data.weights import load_weights
+
+from mxnet import init, nd
+from mxnet.gluon import nn
+
+SIZES = {  # Width, layers, heads
+    "tiny": (256, 4, 4),
+    "124M": (768, 12, 12),
+}
+
+
+class Attention(nn.Block):
+    """Each token attends to itself and to those before it, in several heads.
+
+    Maps (rows, tokens, width) to the same shape. ``heads`` must divide ``width``.
+    """
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Dense(3 * width, flatten=False, in_units=width)
+        self.out = nn.Dense(width, flatten=False, in_units=width)
+
+    def forward(self, x, mask, cache=None):
+        rows, tokens, width = x.shape
+        each = width // self.heads
+        qkv = self.qkv(x).reshape((rows, tokens, 3, self.heads, each)).transpose((2, 0, 3, 1, 4))
+        q, k, v = qkv.reshape((3, rows * self.heads, tokens, each))
+        if cache is not None:
+            k, v = cache.append(k, v)
+        scores = nd.batch_dot(q, k, transpose_b=True) / each**0.5
+        attended = nd.batch_dot(nd.softmax(nd.broadcast_add(scores, mask)), v)
+        attended = attended.reshape((rows, self.heads, tokens, each)).transpose((0, 2, 1, 3))
+        return self.out(attended.reshape((rows, tokens, width)))
+
+
+class Block(nn.Block):
+    """Attention, and a perceptron four times as wide, each normalized before and added."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(in_channels=width), nn.LayerNorm(in_channels=width)
+        self.attention = Attention(width, heads)
+        self.up = nn.Dense(4 * width, flatten=False, in_units=width)
+        self.gelu = nn.GELU()
+        self.down = nn.Dense(width, flatten=False, in_units=4 * width)
+
+    def forward(self, x, mask, cache=None):
+        x = x + self.attention(self.norm1(x), mask, cache)
+        return x + self.down(self.gelu(self.up(self.norm2(x))))
+
+
+class GPT(nn.Block):
+    """For each token of (rows, tokens), a score of every word of the vocabulary as the next one.
+
+    ``context`` is the largest number of tokens in a row. With a `Cache`, ``ids`` go on after the
+    tokens that it holds.
+    """
+
+    def __init__(self, vocabulary, width, layers, heads, context):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.places = nn.Embedding(context, width)
+        self.blocks = nn.Sequential()
+        self.blocks.add(*[Block(width, heads) for _ in range(layers)])
+        self.norm = nn.LayerNorm(in_channels=width)
+
+    def hidden(self, ids, cache=None):
+        first, kept = 0, repeat(None)
+        if cache is not None:
+            first, kept = cache.used, cache.blocks
+        places = nd.arange(first, first + ids.shape[1], ctx=ids.context)
+        later = nd.arange(first + ids.shape[1], ctx=ids.context) > places.expand_dims(1)
+        mask = -1e9 * later.expand_dims(0)  # A token sees those up to itself
+        x = nd.broadcast_add(self.tokens(ids), self.places(places).expand_dims(0))
+        for block, of_block in zip(self.blocks, kept):
+            x = block(x, mask, of_block)
+        if cache is not None:
+            cache.used += ids.shape[1]
+        return self.norm(x)
+
+    def forward(self, ids, cache=None):
+        words = self.tokens.weight.data(ids.context)  # One matrix for both
+        x = self.hidden(ids, cache)
+        return nd.FullyConnected(x, words, no_bias=True, num_hidden=len(words), flatten=False)
+
+
+class Cache:
+    """Keys and values of the tokens so far, for ``rows`` rows of at most ``length`` tokens."""
+
+    def __init__(self, net, rows, length):
+        weight, heads = net.tokens.weight.data(), net.blocks[0].attention.heads
+        shape = 2, rows * heads, length, weight.shape[1] // heads
+        self.blocks = [BlockCache(nd.zeros(shape, ctx=weight.context), self) for _ in net.blocks]
+        self.used = 0
+
+    def keep(self, tokens):
+        """Forget all but the first ``tokens``."""
+        self.used = tokens
+
+
+class BlockCache:
+    """What one block of the network puts into a `Cache`."""
+
+    def __init__(self, kept, cache):
+        self.kept, self.cache = kept, cache
+
+    def append(self, k, v):
+        """Keep the next keys and values, and return those of all tokens so far."""
+        first, end = self.cache.used, self.cache.used + k.shape[1]
+        self.kept[0, :, first:end] = k
+        self.kept[1, :, first:end] = v
+        return self.kept[:, :, :end]
+
+
+def gpt(size, vocabulary=50_304, context=1024, *, device=None):
+    """Return a new `GPT` of a ``size``, "tiny" or "124M", with random weights, on a device.
+
+    The sizes' widths, layers and heads are those of GPT-2 (Radford et al., 2019). Raises ValueError
+    for another size.
+    """
+    if size not in SIZES:
+        raise ValueError(f"there is no size {size!r}, but {', '.join(SIZES)}")
+    net = GPT(vocabulary, *SIZES[size], context)
+    net.initialize(init.Normal(0.02), ctx=device)
+    return net
+
+
+def trained_gpt(device=None):
+    """Return the tiny `GPT`, trained on the characters of `load_text`, for rows of 256 tokens.
+
+    The ids of characters are their places in ``sorted(set(load_text()))``.
+    """
+    arrays = load_weights()
+    net = gpt("tiny", len(set(load_text())), len(arrays["places.weight"]), device=device)
+    norm = {"gamma": "weight", "beta": "bias"}
+    for name, parameter in net._collect_params_with_prefix().items():
+        *path, last = name.split(".")
+        parameter.set_data(nd.array(arrays[".".join([*path, norm.get(last, last)])]))
+    return net
