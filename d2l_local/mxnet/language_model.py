@@ -31,15 +31,18 @@ class Attention(nn.Block):
         self.qkv = nn.Dense(3 * width, flatten=False, in_units=width)
         self.out = nn.Dense(width, flatten=False, in_units=width)
 
-    def forward(self, x, mask, cache=None):
+    def forward(self, x, cache=None):
         rows, tokens, width = x.shape
         each = width // self.heads
         qkv = self.qkv(x).reshape((rows, tokens, 3, self.heads, each)).transpose((2, 0, 3, 1, 4))
         q, k, v = qkv.reshape((3, rows * self.heads, tokens, each))
         if cache is not None:
             k, v = cache.append(k, v)
+        places = nd.arange(k.shape[1], ctx=x.context)
+        later = places > places[-tokens:].expand_dims(1)  # A token sees those up to itself
         scores = nd.batch_dot(q, k, transpose_b=True) / each**0.5
-        attended = nd.batch_dot(nd.softmax(nd.broadcast_add(scores, mask)), v)
+        scores = nd.broadcast_add(scores, -1e9 * later.expand_dims(0))
+        attended = nd.batch_dot(nd.softmax(scores), v)
         attended = attended.reshape((rows, self.heads, tokens, each)).transpose((0, 2, 1, 3))
         return self.out(attended.reshape((rows, tokens, width)))
 
@@ -55,8 +58,8 @@ class Block(nn.Block):
         self.gelu = nn.GELU()
         self.down = nn.Dense(width, flatten=False, in_units=4 * width)
 
-    def forward(self, x, mask, cache=None):
-        x = x + self.attention(self.norm1(x), mask, cache)
+    def forward(self, x, cache=None):
+        x = x + self.attention(self.norm1(x), cache)
         return x + self.down(self.gelu(self.up(self.norm2(x))))
 
 
@@ -80,11 +83,9 @@ class GPT(nn.Block):
         if cache is not None:
             first, kept = cache.used, cache.blocks
         places = nd.arange(first, first + ids.shape[1], ctx=ids.context)
-        later = nd.arange(first + ids.shape[1], ctx=ids.context) > places.expand_dims(1)
-        mask = -1e9 * later.expand_dims(0)  # A token sees those up to itself
         x = nd.broadcast_add(self.tokens(ids), self.places(places).expand_dims(0))
         for block, of_block in zip(self.blocks, kept):
-            x = block(x, mask, of_block)
+            x = block(x, of_block)
         if cache is not None:
             cache.used += ids.shape[1]
         return self.norm(x)
