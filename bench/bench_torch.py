@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from bench import capstone, healed, memory_rows
+from bench import capstone, healed, memory_rows, notebook
 from d2l_local import torch as d2l
 from d2l_local.base.language import counted
 from d2l_local.torch.launch import torchrun
@@ -26,7 +26,7 @@ from rows import Row, table
 from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint_sequential
+from torch.utils.checkpoint import checkpoint
 
 
 def seconds(fn, repeats: int = 7) -> float:
@@ -534,61 +534,71 @@ def shards() -> list[Row]:
 # ---- One device ----------------------------------------------------------------------------------
 
 
-def mlp(depth: int, width: int) -> nn.Sequential:
-    layers = [part for _ in range(depth) for part in (nn.Linear(width, width), nn.ReLU())]
-    return nn.Sequential(*layers, nn.Linear(width, 10))
-
-
-def transformer() -> nn.Sequential:
-    settings = {"activation": "gelu", "batch_first": True, "norm_first": True, "dropout": 0.0}
-    blocks = [nn.TransformerEncoderLayer(128, 4, 512, **settings) for _ in range(4)]
-    return nn.Sequential(*blocks, nn.Flatten(), nn.Linear(256 * 128, 10))
-
-
-def adam_steps(make, shape) -> int:
-    """Two steps of training; returns the number of parameters."""
-    X, net = torch.rand(shape), make()
-    net(X[:2])
-    trainer = torch.optim.Adam(net.parameters())
+def adam_steps(sizes: tuple[int, ...], ids: torch.Tensor) -> int:
+    """Two steps of a GPT's training in float32; returns the number of parameters."""
+    net = d2l.GPT(*sizes)
+    trainer = torch.optim.AdamW(net.parameters())
     for _ in range(2):
         trainer.zero_grad()
-        F.cross_entropy(net(X), torch.zeros(len(X), dtype=torch.long)).backward()
+        F.cross_entropy(net(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten()).backward()
         trainer.step()
     return sum(p.numel() for p in net.parameters())
 
 
 def memory() -> list[Row]:
-    """Bytes predicted from shapes over those counted, on the CPU; what recomputation changes.
+    """Bytes predicted of a GPT's step over those counted, on the CPU; what recomputation changes.
 
-    Saved for backpropagation: a dense layer's input, two maps for each convolution, 16 numbers for
-    each token and unit of width in a transformer block.
+    States take 12 bytes per parameter, a block 64 per token and unit of width, the loss 12 per
+    token and word of the vocabulary.
     """
-    networks = {
-        "MLP": (lambda: mlp(12, 512), (2048, 512), 2048 * 13 * 512),
-        "transformer": (transformer, (8, 256, 128), 8 * 256 * 4 * 16 * 128),
-        "ResNet-18": (lambda: d2l.resnet18(10), (32, 1, 28, 28), 32 * 868_352),
-    }
-    predicted = {}
-    for name, (make, shape, saved) in networks.items():
-        counted_bytes = d2l.Allocations.of(partial(adam_steps, make, shape))
-        predicted[name] = (16 * counted_bytes.result + 4 * saved) / counted_bytes.peak
+    predicted, tokens = {}, 128
+    for V, h, L, a in ((4192, 64, 12, 4), (1024, 64, 12, 4), (8192, 64, 4, 4)):
+        ids = torch.randint(V, (4, tokens + 1))
+        counted_bytes = d2l.Allocations.of(partial(adam_steps, (V, h, L, a, tokens), ids))
+        bytes_per_token = 64 * h * L + 12 * V
+        expected = 12 * counted_bytes.result + 4 * tokens * bytes_per_token
+        predicted[f"a GPT of {L} blocks, V = {V}"] = expected / counted_bytes.peak
     device = d2l.devices(1)[0]
-    width, rows = (4096, 8192) if device.type == "cuda" else (256, 4096)
-    net, X = mlp(24, width).to(device), torch.rand(rows, width, device=device)
-    y = torch.zeros(rows, dtype=torch.long, device=device)
+    width, rows = (2048, 8) if device.type == "cuda" else (128, 4)
+    net = d2l.GPT(128, width, 8, width // 32, 1024).to(device)
+    ids = torch.randint(128, (rows, 1025 if device.type == "cuda" else 129), device=device)
 
-    def step(segments):
+    def step(again):
         net.zero_grad()
-        if segments == 1:
-            F.cross_entropy(net(X), y).backward()
-        else:
-            out = checkpoint_sequential(net, segments, X, use_reentrant=False)
-            F.cross_entropy(out, y).backward()
+        x = net.tokens(ids[:, :-1]) + net.places.weight[: ids.shape[1] - 1]
+        for block in net.blocks:
+            x = checkpoint(block, x, use_reentrant=False) if again else block(x)
+        F.cross_entropy(net.head(net.norm(x)).flatten(0, 1), ids[:, 1:].flatten()).backward()
 
-    ways = {n: partial(step, n) for n in (1, 4)}
-    keep, again = (d2l.Allocations.of(way).peak for way in ways.values())
+    ways = {again: partial(step, again) for again in (False, True)}
+    keep, recomputed = (d2l.Allocations.of(way).peak for way in ways.values())
     times = d2l.device_times(ways, 7)
-    return memory_rows(predicted, 1 - again / keep, times[4] / times[1] - 1)
+    return memory_rows(predicted, 1 - recomputed / keep, times[True] / times[False] - 1)
+
+
+def gpt_ladder() -> list[Row]:
+    """The rungs of the section on one device, by its own cells: tokens/s, and the best MFU."""
+    cells = ("intro", "network", "block", "whole", "count", "step", "ladder-pytorch")
+    names = notebook("gpt", "ladder-pytorch_3", "pytorch", cells)
+    rates, size, known = names["rates"], names["size"], names["known"]
+    goal = known and size == "774M"
+    best = max(rates, key=rates.get)
+    return [
+        Row(
+            f"a GPT of {size} parameters in training: tokens/s from float32 to the best",
+            ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items()),
+            f"{best} {rates[best]:,.0f}",
+            rates[best] / rates["float32"],
+            at_least=8 if goal else None,
+        ),
+        Row(
+            "the same: MFU of the best, of 989 TFLOP/s",
+            "",
+            f"{max(names['reached'].values()):.0f} TFLOP/s",
+            max(names["reached"].values()) / 989,
+            at_least=0.5 if goal else None,
+        ),
+    ]
 
 
 def ladder() -> list[Row]:
@@ -635,6 +645,7 @@ NEEDS = {
     bottleneck: 0,
     memory: 0,
     ladder: 1,
+    gpt_ladder: 1,
 }
 
 

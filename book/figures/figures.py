@@ -784,25 +784,23 @@ def gpt(d):
     d.lane(20, 20, 290, 430, t("network"))
     x, high = 165, 40
     steps = [
-        (430 - 10, t("ids of the tokens"), "data"),
+        (420, t("ids of the tokens"), "data"),
         (345, t("vector of the token\n+ vector of its place"), "compute"),
         (245, t("{} blocks", "L"), "compute"),
-        (165, t("normalization"), "compute"),
-        (105, t("product with the tokens' vectors"), "compute"),
-        (58, t("scores of the next token"), "data"),
+        (167, t("normalization"), "compute"),
+        (114, t("product with the tokens' vectors"), "compute"),
+        (66, t("scores of the next token"), "data"),
     ]
-    heights = [high, 56, 76, 32, 32, 32]
+    heights = [high, 56, 76, 30, 30, 30]
     for (y, name, kind), h in zip(steps, heights):
-        d.box(x, y, 230, h, name if "\n" not in name else "", kind=kind, size=SMALL)
-        if "\n" in name:
-            d.text(x, y, name, SMALL)
+        d.box(x, y, 230, h, name, kind=kind, size=SMALL)
     for (y, *_), h, (above, *_), g in zip(steps, heights, steps[1:], heights[1:]):
         d.arrow([(x, y - h / 2), (x, above + g / 2)])
 
     d.line([(280, 207), (350, 24)], dash="2 4", width=1.5)
     d.line([(280, 283), (350, 446)], dash="2 4", width=1.5)
     d.lane(350, 20, 410, 430, t("a block"))
-    x, left = 520, 392
+    x, left = 535, 380
     parts = [
         (390, t("normalization"), "", "compute"),
         (330, t("attention: looks at the tokens before"), "", "copy"),
@@ -810,7 +808,7 @@ def gpt(d):
         (150, t("perceptron"), "h → 4h → h", "compute"),
     ]
     for y, name, code, kind in parts:
-        d.box(x, y, 230, 44 if code else 34, name, code, kind=kind, size=SMALL)
+        d.box(x, y, 250, 44 if code else 34, name, code, kind=kind, size=SMALL)
     for y in (270, 84):
         d.box(x, y, 30, 30, "+", kind="mark")
     ends = [(446, 407), (373, 347), (313, 285), (255, 222), (188, 172), (128, 99), (69, 44)]
@@ -818,5 +816,5 @@ def gpt(d):
         d.arrow([(x, start), (x, end)])
     for start, end in ((424, 270), (240, 84)):
         d.arrow([(x, start), (left, start), (left, end), (x - 15, end)])
-    d.text(650, 270, t("shortcuts: added\nto what came in"), SMALL)
-    d.arrow([(592, 270), (540, 270)], dash="2 4")
+    d.text(702, 270, t("shortcuts: added\nto what came in"), SMALL)
+    d.arrow([(646, 270), (553, 270)], dash="2 4")

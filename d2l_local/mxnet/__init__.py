@@ -59,7 +59,6 @@ from d2l_local.mxnet.mlp import layer_tasks, mlp_predict, mlp_step  # noqa: E402
 from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
 from d2l_local.mxnet.operators import operators  # noqa: E402, F401
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
-from d2l_local.mxnet.transformer import TransformerBlock  # noqa: E402, F401
 from d2l_local.prepare_mxnet.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.shared import *  # noqa: E402, F403
 
