@@ -33,7 +33,7 @@ def ex_gpt_rate(tokens_per_second):
             1e12 * random.randint(1, 999),
             random.randint(1, 10**9),
         )
-        L, h, s = random.randint(1, 40), random.randint(8, 4096), random.randint(8, 4096)
+        L, h, s = random.randint(2, 40), random.randint(8, 4096), random.randint(8, 4096)
         right = mfu * P / (6 * N + 12 * L * h * s)
         d2l.expect(
             tokens_per_second(mfu, P, N, L, h, s),
@@ -43,7 +43,7 @@ def ex_gpt_rate(tokens_per_second):
                 mfu * P / (6 * N): "attention's scores are missing",
                 mfu * P / (2 * N + 4 * L * h * s): "that is forward propagation alone",
                 P / (6 * N + 12 * L * h * s): "that would be at the peak itself",
-                mfu / P * (6 * N + 12 * L * h * s): "that is seconds per token",
+                mfu * P / (6 * N + 12 * h * s): "each of the L blocks has scores",
             },
         )
 
@@ -68,12 +68,9 @@ def ex_run_cost(days):
 def ex_logits(vocabulary_from):
     import random
 
-    found = vocabulary_from(768, 12)
-    assert found != 64 * 768 + 1 and found != 64 * 768, (
-        "compare 12 bytes for each token of the vocabulary with the blocks' 64"
-    )
-    assert found != 4096, "all blocks together, not a single one"
-    assert found != 4097, "all blocks together, not a single one"
+    found = vocabulary_from(768, 6)
+    assert found not in (73728, 73729), "the loss has three arrays of 4 bytes per number"
+    assert found not in (4096, 4097), "all blocks together, not a single one"
     assert vocabulary_from(3, 1) != 16, "at 16 they are equal; the loss should take more"
     for _ in range(100):
         h, L = random.randint(1, 999), random.randint(1, 99)

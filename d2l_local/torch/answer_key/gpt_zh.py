@@ -33,7 +33,7 @@ def ex_gpt_rate(tokens_per_second):
             1e12 * random.randint(1, 999),
             random.randint(1, 10**9),
         )
-        L, h, s = random.randint(1, 40), random.randint(8, 4096), random.randint(8, 4096)
+        L, h, s = random.randint(2, 40), random.randint(8, 4096), random.randint(8, 4096)
         right = mfu * P / (6 * N + 12 * L * h * s)
         d2l.expect(
             tokens_per_second(mfu, P, N, L, h, s),
@@ -43,7 +43,7 @@ def ex_gpt_rate(tokens_per_second):
                 mfu * P / (6 * N): "漏了注意力的分数",
                 mfu * P / (2 * N + 4 * L * h * s): "这只是前向传播",
                 P / (6 * N + 12 * L * h * s): "这是达到峰值时的速率",
-                mfu / P * (6 * N + 12 * L * h * s): "这是每个词元的秒数",
+                mfu * P / (6 * N + 12 * h * s): "L个块里，每个都有分数",
             },
         )
 
@@ -68,12 +68,9 @@ def ex_run_cost(days):
 def ex_logits(vocabulary_from):
     import random
 
-    found = vocabulary_from(768, 12)
-    assert found != 64 * 768 + 1 and found != 64 * 768, (
-        "要比较的是：词表的每个词元12字节，各块每一维64字节"
-    )
-    assert found != 4096, "是全部的块，不是一个块"
-    assert found != 4097, "是全部的块，不是一个块"
+    found = vocabulary_from(768, 6)
+    assert found not in (73728, 73729), "损失有三个数组，每个数4字节"
+    assert found not in (4096, 4097), "是全部的块，不是一个块"
     assert vocabulary_from(3, 1) != 16, "16时两者相等；题目要求损失超过"
     for _ in range(100):
         h, L = random.randint(1, 999), random.randint(1, 99)
