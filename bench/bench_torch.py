@@ -634,6 +634,62 @@ def ladder() -> list[Row]:
     ]
 
 
+# ---- One kernel ----------------------------------------------------------------------------------
+
+
+def kernels() -> list[Row]:
+    """A row kernel beside the bound by bytes, and a product in FP8 beside bfloat16."""
+    from kernels_torch import row_softmax
+
+    device = d2l.try_gpu()
+    x = torch.randn(65536, 1024, device=device)
+    y = torch.empty_like(x)
+
+    def five() -> None:
+        torch.sub(x, x.amax(1, keepdim=True), out=y)
+        torch.exp(y, out=y)
+        torch.div(y, y.sum(1, keepdim=True), out=y)
+
+    def queued(fn: Callable[[], object]) -> float:
+        return d2l.measure(d2l.capture(fn, device), 15, 10).median
+
+    apart, fused = queued(five), queued(lambda: row_softmax(x, y))
+    assert torch.allclose(y, x.softmax(1), atol=1e-6)
+    bound = 2 * x.nbytes / d2l.copy_rates(device, [2 * x.nbytes])[0]
+    rows = [
+        Row(
+            "softmax of 65,536 rows of 1,024 by one kernel: its share of the bound's speed",
+            f"{bound / apart:.2f} by five operators",
+            f"{1e6 * fused:.0f} µs",
+            bound / fused,
+            at_least=0.9,
+        )
+    ]
+    if torch.cuda.get_device_capability(device) < (8, 9):
+        return rows
+    a, b = torch.randn(2, 4096, 4096, device=device).bfloat16()
+    (a8, a_scale), (b8, b_scale) = [
+        ((m.float() / s).to(torch.float8_e4m3fn), s)
+        for m, s in ((m, m.abs().max().float() / 448) for m in (a, b))
+    ]
+    whole = F.ScalingType.TensorWise
+
+    def in_fp8() -> torch.Tensor:
+        return F.scaled_mm(a8, b8.T, a_scale, whole, b_scale, whole, use_fast_accum=True)
+
+    wide, narrow = queued(lambda: a @ b.T), queued(in_fp8)
+    rows.append(
+        Row(
+            "product of 4096×4096 in E4M3, matrices rounded already: its speed over bfloat16's",
+            f"{2 * 4096**3 / wide / 1e12:.0f} TFLOP/s in bfloat16",
+            f"{2 * 4096**3 / narrow / 1e12:.0f} TFLOP/s",
+            wide / narrow,
+            at_least=1.6,
+        )
+    )
+    return rows
+
+
 NEEDS = {
     hardware: 0,
     products: 2,
@@ -646,6 +702,7 @@ NEEDS = {
     memory: 0,
     ladder: 1,
     gpt_ladder: 1,
+    kernels: 1,
 }
 
 

@@ -3,7 +3,7 @@
     python bench/train_gpt.py [STEPS]
 
 It learns the first 90,000 characters of `d2l.load_text`, until the last 10,000 are predicted no
-better, for 1,500 steps at most: 12 minutes of two CPU cores, a minute of a GPU. The best weights
+better, for 1,500 steps at most. The best weights
 are kept, as float16. What is printed: the mean loss per character, in nats, on the last 10,000.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-CONTEXT, ROWS, EVERY = 256, 16, 50
+CONTEXT, ROWS, EVERY = 256, 8, 50
 PATIENCE = 4  # Evaluations without a better loss
 
 

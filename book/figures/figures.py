@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 
 from book.figures.drawing import (
+    BLUE,
     EDGE,
     GRAY,
     GREEN,
@@ -728,6 +729,46 @@ def gpu_core(d):
     d.box(630, 316, 228, 40, t("L3 cache, of all cores"), kind="data", size=SMALL)
     d.arrow([(630, 336), (630, 360)], both=True)
     d.box(630, 380, 228, 40, t("DRAM, in DDR modules"), kind="data", size=SMALL)
+
+
+@figure(780, 300)
+def programs(d):
+    """What each program of a kernel takes: a row, or a tile.
+
+    On the left, programs 0 to 3 each load one row of x, keep it in registers, and store one row of
+    y. On the right, a program computes one tile of c, of T by T elements. It reads T rows of a and
+    T columns of b, a piece of K at a time, and keeps the sums in registers.
+    """
+    t = d.t
+    d.lane(20, 20, 330, 260, t("a row for each program"))
+    for i in range(4):
+        y = 84 + 44 * i
+        d.box(85, y, 90, 30, f"x[{i}]", kind="data", size=SMALL)
+        d.box(185, y, 70, 30, t("program {}", i), size=SMALL)
+        d.box(285, y, 90, 30, f"y[{i}]", kind="data", size=SMALL)
+        d.arrow([(130, y), (150, y)])
+        d.arrow([(220, y), (240, y)])
+    d.text(185, 258, t("between load and store: registers"), SMALL)
+
+    d.lane(370, 20, 390, 260, t("a tile for each program"))
+    side, T = 88, 22
+    (ax, ay), (bx, by), (cx, cy) = (400, 160), (512, 56), (512, 160)
+    for x, y in (ax, ay), (bx, by), (cx, cy):
+        d.rect(x, y, side, side, (GRAY[0], PAPER), 0)
+    d.rect(ax, ay + 2 * T, side, T, GREEN, 0)
+    d.rect(bx + T, by, T, side, GREEN, 0)
+    d.rect(ax + T, ay + 2 * T, T, T, ORANGE, 0)
+    d.rect(bx + T, by + T, T, T, ORANGE, 0)
+    d.rect(cx + T, cy + 2 * T, T, T, BLUE, 0)
+    for x, y, name in (ax, ay, "a"), (bx, by, "b"), (cx, cy, "c"):
+        d.text(x + side - 10, y + 12, name, SMALL, mono=True)
+    for y, name, colors in (
+        (90, t("T rows of a,\nT columns of b"), GREEN),
+        (150, t("a piece, K long:\nshared memory"), ORANGE),
+        (210, t("sums of the tile:\nregisters"), BLUE),
+    ):
+        d.rect(622, y - 7, 14, 14, colors, 0)
+        d.text(644, y, name, SMALL, anchor="start")
 
 
 @figure(780, 386)

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import re
@@ -25,7 +26,7 @@ torch = pytest.importorskip("torch")
 from d2l_local import torch as d2l
 from d2l_local.doors import preflight
 from d2l_local.measure.timeline import Timeline
-from d2l_local.torch import recorder, ring
+from d2l_local.torch import kernels, recorder, ring
 
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")
@@ -525,3 +526,41 @@ def test_pytorch_s_face_loads_nothing_of_mxnet_s():
     assert "d2l_local.torch.device" in loaded
     foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare_mxnet")
     assert [m for m in loaded if any(m == f or m.startswith(f"{f}.") for f in foreign)] == []
+
+
+def interpreted_sums():
+    from d2l_local import torch as d2l
+
+    import torch
+
+    triton, tl = d2l.load_triton(torch.device("cpu"))
+
+    @triton.jit
+    def double(x, y, B: tl.constexpr):
+        i = tl.program_id(0) * B + tl.arange(0, B)
+        tl.store(y + i, 2 * tl.load(x + i))
+
+    x, y = torch.arange(8.0), torch.zeros(8)
+    double[(2,)](x, y, 4)
+    return [d2l.has_triton(), y.tolist()]
+
+
+def test_without_a_gpu_triton_interprets_kernels():
+    pytest.importorskip("triton")
+    found = d2l.in_new_process(interpreted_sums, CUDA_VISIBLE_DEVICES="")
+    assert found == [True, [2.0 * i for i in range(8)]]
+
+
+def test_where_triton_is_missing_kernels_can_be_defined_and_a_line_says_what_to_type(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv(kernels.INTERPRET, "0")
+    triton, tl = d2l.load_triton(torch.device("cpu"))
+
+    @triton.jit
+    def double(x, B: tl.constexpr):
+        return 2 * x
+
+    assert double(3, 1) == 6 and not d2l.has_triton()
+    assert "pip install triton" in capsys.readouterr().out
