@@ -690,6 +690,73 @@ def kernels() -> list[Row]:
     return rows
 
 
+# ---- Serving a language model --------------------------------------------------------------------
+
+
+def largest_gpt(device: torch.device) -> nn.Module:
+    """The largest GPT that fits with its caches, in 16 bits."""
+    free = torch.cuda.mem_get_info(device)[0]
+    needed = {"6.7B": 60e9, "774M": 14e9, "124M": 0}
+    size = next(size for size in needed if free > needed[size])
+    modern = torch.cuda.get_device_capability(device) >= (8, 0)
+    torch.set_default_dtype(torch.bfloat16 if modern else torch.float16)
+    try:
+        return d2l.gpt(size, context=4096, device=device).requires_grad_(False)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@torch.no_grad()
+def decoding() -> list[Row]:
+    """A step of decoding, predicted from one measured point; 16 tokens verified in one call."""
+    device = d2l.try_gpu()
+    net = largest_gpt(device)
+    weights = sum(p.nbytes for p in net.parameters()) - net.places.weight.nbytes
+    token = 2 * len(net.blocks) * net.tokens.weight.shape[1] * 2
+    W = d2l.copy_rates(device, [2**32], 7)[0]
+
+    def took(rows: int, context: int, tokens: int = 1) -> float:
+        cache = d2l.Cache(net, rows, context)
+        ids = torch.ones(rows, tokens, dtype=torch.long, device=device)
+
+        def step():
+            cache.keep(context - tokens)
+            net(ids, cache)
+
+        return d2l.measure(d2l.capture(step, device), 7, 5).median
+
+    def moving(rows: int, context: int) -> float:
+        return (weights + rows * context * token) / W
+
+    room = 0.6 * torch.cuda.mem_get_info(device)[0] / token
+    points = [(b, s) for s in (1024, 4096) for b in (1, 8, 32, 64, 128) if b * s < room]
+    times = {point: took(*point) for point in points}
+    t_0 = times[1, 1024] - moving(1, 1024)
+    errors = {point: (t_0 + moving(*point)) / times[point] for point in points[1:]}
+    b, s = points[-1]
+    one, many = took(1, 512), took(1, 512, 16)
+    name = f"GPT of {weights / 2e9:.1f}B weights"
+    return [
+        Row(
+            f"{name}: step of decoding, smallest predicted / measured",
+            "", f"{len(errors)} points", min(errors.values()), at_least=0.8,
+        ),
+        Row(
+            f"{name}: step of decoding, largest predicted / measured",
+            "", f"{len(errors)} points", max(errors.values()), at_most=1.25,
+        ),
+        Row(
+            f"{name}: tokens/s with {b} rows of {s} / ceiling of the caches",
+            f"{W / (s * token):,.0f}", f"{b / times[b, s]:,.0f}",
+            b / times[b, s] / (W / (s * token)),
+        ),
+        Row(
+            f"{name}: 16 tokens in one call / one",
+            f"{1e3 * one:.2f} ms", f"{1e3 * many:.2f} ms", many / one, at_most=1.5,
+        ),
+    ]  # fmt: skip
+
+
 NEEDS = {
     hardware: 0,
     products: 2,
@@ -703,6 +770,7 @@ NEEDS = {
     ladder: 1,
     gpt_ladder: 1,
     kernels: 1,
+    decoding: 1,
 }
 
 

@@ -859,3 +859,33 @@ def gpt(d):
         d.arrow([(x, start), (left, start), (left, end), (x - 15, end)])
     d.text(702, 270, t("shortcuts: added\nto what came in"), SMALL)
     d.arrow([(646, 270), (553, 270)], dash="2 4")
+
+
+@figure(780, 330)
+def prefill_decode(d):
+    """Prefill and decode.
+
+    Prefill: one call of the network reads the four tokens of a prompt and gives token 5. Decode:
+    each of the next calls reads one token, which the call before gave, and gives the next one. The
+    cache below grows by a row of keys and values for each token that has been read.
+    """
+    t = d.t
+    network, top, high = 150, 92, 208  # Heights of the boxes
+    d.lane(20, 20, 236, 290, t("prefill: one call, many tokens"))
+    d.lane(276, 20, 484, 290, t("decode: one token a call"))
+    calls = [(138, (1, 2, 3, 4)), (356, (5,)), (518, (6,)), (680, (7,))]
+    for x, tokens in calls:
+        xs = [x + 48 * (i - (len(tokens) - 1) / 2) for i in range(len(tokens))]
+        for token, place in zip(tokens, xs):
+            d.arrow([(place, top + 14), (place, network - 20)])
+            d.box(place, top, 36, 28, str(token), kind="data")
+        d.box(x, network, 204 if len(tokens) > 1 else 116, 40, t("network"))
+        d.arrow([(x, network + 20), (x, high - 14)])
+        d.box(x, high, 36, 28, str(tokens[-1] + 1), kind="data")
+        read = tokens[-1]
+        for i in range(read):
+            d.box(x + 15 * (i - (read - 1) / 2), 256, 12, 26, kind="overhead")
+        d.text(x, 288, t("keys and values: {}", read), SMALL)
+    for (x, _), (after, _) in zip(calls, calls[1:]):
+        middle = x + 81 if x > 138 else 266
+        d.arrow([(x + 18, high), (middle, high), (middle, top), (after - 18, top)], ORANGE)

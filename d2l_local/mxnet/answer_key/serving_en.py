@@ -1,0 +1,129 @@
+"""Exercises of serving, made of chapters/text/serving.md by the builder: edit that."""
+
+from d2l_local import mxnet as d2l
+
+
+def ex_cache_bytes(answer):
+    right = 2 * 126 * 8 * 128 * 2 * 128_000 / 1e9
+    foreseen = {
+        16 * right: "that is a key and a value for each of the 128 heads: how many are kept?",
+        right / 2: "a token has a key and a value, and each number has two bytes",
+        right / 126: "that is one layer: each of them keeps its own",
+        right / 128_000: "that is one token",
+        516_096: "those are the bytes of one token",
+    }
+    d2l.expect(answer, right, foreseen=foreseen)
+
+
+def ex_rows_that_fit(rows):
+    import random
+
+    for _ in range(20):
+        token, context = random.randint(10_000, 600_000), random.randint(100, 9000)
+        weights = random.randint(10**9, 10**11)
+        memory = weights + token * context * random.randint(1, 90) + token * context // 2
+        found = rows(weights, token, context, memory)
+        assert isinstance(found, (tuple, list)) and len(found) == 2, "two numbers are asked for"
+        star, fit = found
+        d2l.expect(star, weights / (token * context), 1e-6, {weights / token: "a row reads the keys and values of all its tokens"})  # fmt: skip
+        right = (memory - weights) // (token * context)
+        assert fit != memory // (token * context), "the weights need memory, too"
+        assert fit == int(fit), "a row fits or does not: the second number is a whole one"
+        assert fit == right, f"{right} rows fit beside the weights, not {fit}"
+    star, fit = rows(10**10, 1000, 1000, 10**9)
+    assert fit == 0, "the weights do not fit, so no row does"
+
+
+def ex_guesses(best_guesses):
+    import random
+
+    def rate(alpha, c, cost, d):
+        return sum(alpha**i for i in range(d + 1)) / (d * c + cost(d))
+
+    for case in range(30):
+        alpha, c, slope = random.uniform(0.2, 0.95), random.uniform(0.02, 0.4), random.uniform(0, 0.1)  # fmt: skip
+        if case % 3 == 0:
+            c, slope = 0.0, 0.3
+
+        def cost(d, slope=slope):
+            return 1 + slope * d
+
+        d = best_guesses(alpha, c, cost)
+        assert d == int(d) and 0 <= d <= 20, "a whole number from 0 to 20 is asked for"
+        most = max(rate(alpha, c, cost, each) for each in range(21))
+        short = 1 - rate(alpha, c, cost, int(d)) / most
+        assert short < 1e-9, f"for α = {alpha:.2f} and c = {c:.2f}, {d} guesses give {short:.1%} less than the best"  # fmt: skip
+
+
+def ex_blocks(wasted):
+    import random
+
+    for _ in range(20):
+        block = random.choice([1, 8, 16, 100, 2048])
+        lengths = [random.randint(1, 2000) for _ in range(random.randint(1, 30))]
+        lengths.append(3 * block)  # Full to the last place
+        places = sum(-(-length // block) * block for length in lengths)
+        right, found = 1 - sum(lengths) / places, wasted(lengths, block)
+        by_text = [1 - n / (-(-n // block) * block) for n in lengths]
+        one_more = 1 - sum(lengths) / sum((n // block + 1) * block for n in lengths)
+        if abs(found - right) > 1e-9:
+            assert abs(found - sum(by_text) / len(by_text)) > 1e-9, "that is the mean of the texts' shares: long texts have more places"  # fmt: skip
+            assert abs(found - one_more) > 1e-9, "a text that fills its blocks needs no further one"
+        d2l.expect(found + 1, right + 1, 1e-9)
+
+
+def ex_shared_prompt(cached_tokens):
+    import random
+
+    for _ in range(30):
+        start = [random.randint(0, 3) for _ in range(random.randint(0, 12))]
+        texts = [start + [random.randint(0, 2) for _ in range(random.randint(0, 8))] for _ in range(6)]  # fmt: skip
+        texts += [[random.randint(0, 3) for _ in range(5)]]
+        right = len({tuple(text[: i + 1]) for text in texts for i in range(len(text))})
+        common = sum(all(t[i : i + 1] == texts[0][i : i + 1] for t in texts) for i in range(len(texts[0])))  # fmt: skip
+        found = cached_tokens([list(text) for text in texts])
+        if found != right:
+            everything = sum(map(len, texts))
+            assert found != everything, "that shares nothing"
+            assert found != len({t for text in texts for t in text}), "the same token after other tokens has other keys and values"  # fmt: skip
+            assert found != everything - (len(texts) - 1) * common, "some of the texts may share more than all of them do"  # fmt: skip
+        assert found == right, f"{right} tokens must be kept, not {found}"
+
+
+def ex_experts_read(experts_read):
+    import random
+
+    for _ in range(20):
+        E = random.choice([8, 16, 64, 256])
+        K, b = random.randint(2, min(E - 1, 8)), random.randint(2, 100)
+        foreseen = {
+            min(E, b * K): "that holds if no two rows take the same expert",
+            E * (1 - (1 - 1 / E) ** (b * K)): "a row takes K different experts: with what chance does it leave one out?",
+            E * (1 - K / E) ** b: "those are left out",
+            1 - (1 - K / E) ** b: "that is the chance of one expert: there are E",
+        }  # fmt: skip
+        d2l.expect(experts_read(E, K, b), E * (1 - (1 - K / E) ** b), 1e-6, foreseen)
+
+
+def ex_divided_step(answer):
+    reading, waiting = 140e9 / 8 / 3.35e12 * 1e3, 80 * 2 * 0.01
+    foreseen = {
+        reading: "the sums take time, too: a layer can't go on before it has each of its two",
+        reading + waiting / 2: "each layer has two sums: after attention and after the perceptron",
+        8 * reading + waiting: "each GPU reads only its eighth of the weights",
+        reading + 0.02: "that is one layer's sums: there are 80 layers",
+        (reading + waiting) / 1e3: "that is in seconds",
+    }
+    d2l.expect(answer, reading + waiting, foreseen=foreseen)
+
+
+def ex_token_price(answer):
+    busy = 3 / (6250 * 3600) * 1e6
+    foreseen = {
+        busy: "you pay for the nights, too",
+        0.4 * busy: "idle hours make a token dearer, not cheaper",
+        busy / 0.4 / 1e6: "that is one token",
+        busy / 0.4 * 3600: "an hour has 3,600 seconds",
+        busy / 0.4 / 128: "6,250 tokens per second are those of all users together",
+    }
+    d2l.expect(answer, busy / 0.4, foreseen=foreseen)

@@ -1,0 +1,100 @@
+"""The GPT of both frameworks: the same numbers from the same weights, with a cache and without."""
+
+from __future__ import annotations
+
+import importlib
+
+from d2l_local.base import frameworks
+from d2l_local.install import installed
+
+import numpy as np
+import pytest
+
+NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
+EACH = pytest.mark.parametrize("name", NAMES)
+WORDS, WIDTH, CONTEXT = 74, 256, 16
+IDS = [[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7, 9, 3]]
+# The first scores after the last token of the first row, as PyTorch 2.13 gave them
+SCORES = [-0.82945, -0.46450, -0.43051, 1.10345, -0.32899, 0.94525]
+
+
+def weights() -> dict[str, np.ndarray]:
+    """Arrays of the tiny network, by PyTorch's names."""
+    random = np.random.RandomState(0)
+    linear = {"attention.qkv": (3, 1), "attention.out": (1, 1), "up": (4, 1), "down": (1, 4)}
+    shapes = {"tokens.weight": (WORDS, WIDTH), "places.weight": (CONTEXT, WIDTH)}
+    for block in range(4):
+        for layer, (rows, columns) in linear.items():
+            shapes[f"blocks.{block}.{layer}.weight"] = rows * WIDTH, columns * WIDTH
+            shapes[f"blocks.{block}.{layer}.bias"] = (rows * WIDTH,)
+    norms = [f"blocks.{block}.norm{i}" for block in range(4) for i in (1, 2)] + ["norm"]
+    shapes |= {f"{norm}.{part}": (WIDTH,) for norm in norms for part in ("weight", "bias")}
+    arrays = {name: 0.05 * random.randn(*shape) for name, shape in shapes.items()}
+    for norm in norms:
+        arrays[f"{norm}.weight"] += 1
+    return {name: array.astype("float32") for name, array in arrays.items()}
+
+
+class Model:
+    """The tiny network of a framework with `weights`; takes lists and returns NumPy's arrays."""
+
+    def __init__(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        backend = frameworks.load()[name].backend()
+        module = importlib.import_module(f"{backend.__name__}.language_model")
+        monkeypatch.setattr(module, "load_weights", weights)
+        self.net, self.new_cache = backend.trained_gpt(), module.Cache
+        if name == "pytorch":
+            self.array = importlib.import_module("torch").tensor
+            self.numpy = lambda found: found.detach().numpy()
+        else:
+            self.array = importlib.import_module("mxnet").nd.array
+            self.numpy = lambda found: found.asnumpy()
+
+    def cache(self, rows: int, length: int):
+        return self.new_cache(self.net, rows, length)
+
+    def __call__(self, ids, cache=None) -> np.ndarray:
+        return self.numpy(self.net(self.array(ids), cache))
+
+
+@pytest.fixture
+def model(name, monkeypatch):
+    made = Model(name, monkeypatch)
+    if name != "pytorch":
+        yield made
+        return
+    with importlib.import_module("torch").no_grad():
+        yield made
+
+
+@EACH
+def test_frameworks_agree(name, model):
+    found = model(IDS)
+    assert found.shape == (2, 8, WORDS)
+    np.testing.assert_allclose(found[0, -1, : len(SCORES)], SCORES, atol=2e-4)
+
+
+@EACH
+@pytest.mark.parametrize("parts", [[8], [5, 3], [1] * 8, [4, 1, 1, 2]], ids=str)
+def test_cached_is_recomputed(name, model, parts):
+    cache, found, first = model.cache(2, 10), [], 0
+    for tokens in parts:
+        found.append(model([row[first : first + tokens] for row in IDS], cache))
+        first += tokens
+    np.testing.assert_allclose(np.concatenate(found, axis=1), model(IDS), atol=1e-4)
+
+
+@EACH
+def test_what_is_not_kept_is_forgotten(name, model):
+    cache = model.cache(2, 8)
+    model([[*row[:3], 60, 61, 62] for row in IDS], cache)  # Three wrong guesses
+    cache.keep(3)
+    found = model([row[3:] for row in IDS], cache)
+    np.testing.assert_allclose(found, model(IDS)[:, 3:], atol=1e-4)
+
+
+@EACH
+def test_rows_do_not_see_each_other(name, model):
+    cache = model.cache(2, 8)
+    both = model(IDS, cache)
+    np.testing.assert_allclose(both[1:], model(IDS[1:]), atol=1e-4)
