@@ -21,5 +21,5 @@ def load_weights() -> dict[str, np.ndarray]:
     try:
         with np.load(FILE) as arrays:
             return {name: arrays[name].astype("float32") for name in arrays.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{FILE} is damaged ({error}); install d2l_local again") from error

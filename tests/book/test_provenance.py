@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import datetime
 
-from book.builder import build, provenance
+from book.builder import build, notebook, provenance
 from book.builder.cli import main
 from book.builder.dependencies import _digests, dependencies, digests
 from book.builder.notebook import code_cells, code_key, read_notebook
 from book.builder.stamps import restamp
 from book.builder.text import Chapter
-from d2l_local.data import sample
 
 import pytest
 from small_chapter import bilingual, make
@@ -163,11 +162,12 @@ def test_what_more_gpus_have_shown_is_kept_and_called_stale(small):
     assert small.build()[1] == PRINT and small.notes() == {}
 
 
-def test_other_images_are_another_program(small, monkeypatch):
-    small.edit("print('x', x,", "print('load_data_fashion_mnist', x,")
+@pytest.mark.parametrize("function", ["load_data_fashion_mnist", "load_text", "trained_gpt"])
+def test_other_data_are_another_program(small, monkeypatch, function):
+    small.edit("print('x', x,", f"print('{function}', x,")
     small.build()
     assert small.call("check")[0] == 0
-    monkeypatch.setattr(sample, "digest", lambda: "of others")
+    monkeypatch.setattr(notebook, "digest", lambda name: "of others")
     for remembered in (code_key, _digests):
         remembered.cache_clear()
     assert small.call("check")[1].count("cell intro_4: what made its output has changed") == 2
