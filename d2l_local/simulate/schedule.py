@@ -68,6 +68,30 @@ def loop_with_one_wait(n: int, t_q: ArrayLike, t_c: ArrayLike) -> np.ndarray:
     return ended
 
 
+def three_loops(front: str, back: str, issue: str, compute: str) -> dict[str, Timeline]:
+    """Return three loops of twelve operations each, A, B and C, for the reader to tell apart.
+
+    ``front`` issues, ``back`` computes, and after every so many operations ``front`` waits for
+    ``back``. The lanes and their spans have the names that are given. How often a loop waits is
+    asked of the reader, so no notebook shows it.
+    """
+
+    def loop(k: int, t_q: float, t_c: float) -> Timeline:
+        issued = ended = 0.0
+        lanes: dict[str, list[tuple[str, float, float]]] = {front: [], back: []}
+        for i in range(1, 13):
+            lanes[front].append((issue, issued, issued + t_q))
+            issued += t_q
+            begin = max(issued, ended)
+            ended = begin + t_c
+            lanes[back].append((compute, begin, ended))
+            if i % k == 0:
+                issued = ended + 1e-3
+        return Timeline(lanes)
+
+    return {"A": loop(3, 1e-3, 2e-3), "B": loop(12, 3e-3, 1e-3), "C": loop(1, 1e-3, 1e-3)}
+
+
 def stage(s: int) -> str:
     """Return the lane of a pipeline's stage: ``stage 0``."""
     return f"stage {s}"

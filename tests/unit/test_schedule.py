@@ -6,7 +6,12 @@ import itertools
 import random
 
 from d2l_local.measure.timeline import Timeline
-from d2l_local.simulate.schedule import loop_with_one_wait, pipeline_schedule, schedule
+from d2l_local.simulate.schedule import (
+    loop_with_one_wait,
+    pipeline_schedule,
+    schedule,
+    three_loops,
+)
 
 import numpy as np
 import pytest
@@ -157,3 +162,12 @@ def test_a_loop_with_one_wait_takes_arrays_too():
     assert ends.tolist() == [7, 7]
     with pytest.raises(ValueError, match="n"):
         loop_with_one_wait(0, 1, 1)
+
+
+def test_three_loops_wait_after_three_twelve_and_one():
+    for loop, k in zip(three_loops("front", "back", "issue", "compute").values(), (3, 12, 1)):
+        front, back = loop.lanes["front"], loop.lanes["back"]
+        assert {span.name for span in front} == {"issue"} and len(back) == 12
+        pauses = [i for i in range(1, 12) if front[i].start > front[i - 1].end + 1e-9]
+        assert pauses == list(range(k, 12, k))
+        assert all(front[i].start > back[i - 1].end for i in pauses)

@@ -129,4 +129,4 @@ def ex_totals(totals):
         [span for span in timeline.lanes.get(lane, []) if span.name == "dot"] for lane in lanes
     ]
     assert all(products), "有一个设备没有做乘法"
-    assert timeline.overlap(*lanes) > 0.4, "两个设备串行工作：中途看了一眼"
+    assert timeline.overlap(*lanes) > 0.4, "两个设备串行工作：中途读取了结果"

@@ -125,3 +125,30 @@ def ex_dynamic(next_scale):
             assert tuple(next_scale(scale, good, overflow)) == right[overflow], (
                 f"scale {scale}, {good} good steps, overflow {overflow}: expected {right[overflow]}"
             )
+
+
+def ex_stochastic(stochastic):
+    import numpy as np
+
+    random = np.random.RandomState()
+    for p in (0.2, *random.uniform(0.1, 0.9, 20)):
+        gap, whole = 2.0 ** random.randint(-6, 3), random.randint(-9, 9)
+        found = stochastic(np.full(20_000, (whole + p) * gap), gap, random)
+        assert isinstance(found, np.ndarray) and found.shape == (20_000,), (
+            "returns no array of the shape of x"
+        )
+        steps = found / gap
+        assert (steps == np.round(steps)).all(), "not all are multiples of the gap"
+        assert ((steps == whole) | (steps == whole + 1)).all(), (
+            f"{whole + p:.2f} gaps lie between {whole} and {whole + 1}: take one of these"
+        )
+        assert steps.min() < steps.max(), "all equal numbers go the same way: draw for each of them"
+        up = (steps > whole).mean()
+        assert abs(up - 0.5) < 0.04 or abs(up - p) < abs(up - (1 - p)), (
+            "the nearer neighbor should be the more probable one"
+        )
+        assert abs(up - p) < 0.03, (
+            f"{p:.2f} of a gap above a multiple, {up:.2f} of the numbers go up"
+        )
+    exact = np.array([-2.0, 0.0, 3.5])
+    assert (stochastic(exact, 0.5, random) == exact).all(), "a multiple of the gap stays as it is"

@@ -125,3 +125,30 @@ def ex_dynamic(next_scale):
             assert tuple(next_scale(scale, good, overflow)) == right[overflow], (
                 f"倍数{scale}，正常{good}步，溢出{overflow}：应当是{right[overflow]}"
             )
+
+
+def ex_stochastic(stochastic):
+    import numpy as np
+
+    random = np.random.RandomState()
+    for p in (0.2, *random.uniform(0.1, 0.9, 20)):
+        gap, whole = 2.0 ** random.randint(-6, 3), random.randint(-9, 9)
+        found = stochastic(np.full(20_000, (whole + p) * gap), gap, random)
+        assert isinstance(found, np.ndarray) and found.shape == (20_000,), (
+            "返回的不是与x形状相同的数组"
+        )
+        steps = found / gap
+        assert (steps == np.round(steps)).all(), "有的不是间隔的整数倍"
+        assert ((steps == whole) | (steps == whole + 1)).all(), (
+            f"{whole + p:.2f}个间隔在{whole}与{whole + 1}之间：应当取其中之一"
+        )
+        assert steps.min() < steps.max(), "相等的数全都走向同一边：要逐个随机抽取"
+        up = (steps > whole).mean()
+        assert abs(up - 0.5) < 0.04 or abs(up - p) < abs(up - (1 - p)), (
+            "离得近的邻居，概率应当更大"
+        )
+        assert abs(up - p) < 0.03, (
+            f"高出整数倍{p:.2f}个间隔时，有{up:.2f}的数向上舍入"
+        )
+    exact = np.array([-2.0, 0.0, 3.5])
+    assert (stochastic(exact, 0.5, random) == exact).all(), "间隔的整数倍应当保持不变"
