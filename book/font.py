@@ -31,7 +31,7 @@ NEEDLESS = ["BASE", "GDEF", "GPOS", "GSUB", "VORG", "vhea", "vmtx"]
 
 LATIN = [*map(chr, range(0x20, 0x7F)), *map(chr, range(0xA0, 0x100))]
 ROWS = [*range(1, 10), *range(16, 56)]  # Of GB 2312: symbols, and the 3,755 commonest characters
-MORE = "–—−阱"  # What the book needs beside these; tests name what is missing
+MORE = "–—−熵阱"  # What the book needs beside these; tests name what is missing
 
 
 def characters() -> set[str]:
