@@ -52,8 +52,7 @@ def has_triton() -> bool:
     Without a GPU that takes the interpreter, for which `load_triton` must have come first.
     """
     if importlib.util.find_spec("triton") is None:
-        with_uv = "uv " if importlib.util.find_spec("uv") else ""
-        say(MISSING, command=f"{sys.executable} -m {with_uv}pip install triton")
+        say(MISSING, command="python -m pip install triton")
         return False
     interpreted = os.environ.get(INTERPRET) == "1"
     if not torch.cuda.is_available() and not interpreted:

@@ -76,7 +76,7 @@ def ex_online(merge):
             "不要改动传入的数组"
         )
         assert np.isfinite(found_total) and np.all(np.isfinite(found_o)), (
-            "有数溢出了：只有分数之差才能作指数"
+            "有数上溢了：只有分数之差才能作指数"
         )
         assert np.isclose(found_m, m), "两部分合起来最大的分数，是两个最大值中较大的一个"
         assert not np.isclose(found_total, first[1] + second[1], rtol=1e-9), (
