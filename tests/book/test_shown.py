@@ -6,13 +6,17 @@ import ast
 
 from book.builder import render
 from book.builder.notebook import code_cells
+from d2l_local.base import frameworks
 
 import pytest
 from this_chapter import CHAPTER, ROOT
 
-SHOWN = {"gpt": {"Attention", "Block", "GPT"}, "serving": {"Cache", "BlockCache"}}
-PACKAGES = {"mxnet": "mxnet", "pytorch": "torch"}
-TEXTS = [name for name in SHOWN if (ROOT / f"chapters/text/{name}.md").exists()]
+SHOWN = {
+    ("gpt", "mxnet"): {"Attention", "Block", "GPT"},
+    ("gpt", "pytorch"): {"Attention", "Block", "GPT"},
+    ("serving", "mxnet"): {"Cache", "BlockCache"},
+    ("serving", "pytorch"): {"Cache"},
+}
 
 
 def classes(source: str) -> dict[str, str]:
@@ -24,19 +28,15 @@ def classes(source: str) -> dict[str, str]:
     return {node.name: ast.dump(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-@pytest.mark.parametrize("framework", sorted(PACKAGES))
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(("name", "framework"), SHOWN)
 def test_a_class_that_a_text_shows_is_the_package_s(name, framework):
     [section] = CHAPTER.sections([name])
-    path = ROOT / "d2l_local" / PACKAGES[framework] / "language_model.py"
-    package, shown = classes(path.read_text(encoding="utf-8")), {}
-    for cell in code_cells(render.notebook(section, framework, section.langs[0])):
-        if "class " in cell.source:
-            shown.update(classes(cell.source))
-    expected = SHOWN[name] & package.keys()
-    assert expected <= shown.keys()
-    for each in sorted(expected):
-        assert shown[each] == package[each], f"{each} differs from that in {path}"
+    module = ROOT / "d2l_local" / frameworks.load()[framework].module / "language_model.py"
+    notebook = render.notebook(section, framework, section.langs[0])
+    cells = [cell.source for cell in code_cells(notebook) if "class " in cell.source]
+    shown, package = classes("\n".join(cells)), classes(module.read_text(encoding="utf-8"))
+    assert shown.keys() == SHOWN[name, framework]
+    assert shown == {each: package[each] for each in shown}
 
 
 def test_a_changed_line_is_seen_and_a_docstring_is_not():
