@@ -286,18 +286,22 @@ def capstone(framework: str = "mxnet") -> dict:
     return {name: times.median for name, times in names["d2l"].compare(jobs, 5).items()}
 
 
-def one_device() -> dict:
+def one_device(framework: str = "mxnet") -> dict:
     """Memory predicted over measured, and what recomputation saves and costs, by the section."""
-    from d2l_local import mxnet as d2l
-
-    names = notebook("gpt", "recompute-guess_1")
+    network = ("intro", "network", "block", "whole", "count", "step")
+    cells = ("scale-model", "loss-guess_1", "peak_1", "chunks_1", "chunks_2", "recompute_1")
+    last = "saw_1", "recompute-guess_1"
+    names = notebook("gpt", last[-1], framework, (*network, *cells, *last))
     predicted = {
         f"a GPT of {layers} blocks, V = {vocabulary}": ratio
         for (vocabulary, _, layers, _), ratio in zip(names["sizes"], names["ratios"])
     }
     keep, again = (names["memory"][way].peak for way in ("keep", "recompute"))
-    _, kept, recomputed = d2l.device_times(names["ways"], 7).values()
-    return {"predicted": predicted, "saved": 1 - again / keep, "paid": recomputed / kept - 1}
+    return {
+        "predicted": predicted,
+        "saved": 1 - again / keep,
+        "paid": names["again"] / names["kept"] - 1,
+    }
 
 
 def resnet() -> dict:

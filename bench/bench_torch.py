@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from bench import capstone, healed, memory_rows, notebook
+from bench import capstone, healed, memory_rows, notebook, one_device
 from d2l_local import torch as d2l
 from d2l_local.base.language import counted
 from d2l_local.torch.launch import torchrun
@@ -26,7 +26,6 @@ from rows import Row, table
 from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 
 def seconds(fn, repeats: int = 7) -> float:
@@ -534,46 +533,8 @@ def shards() -> list[Row]:
 # ---- One device ----------------------------------------------------------------------------------
 
 
-def adam_steps(sizes: tuple[int, ...], ids: torch.Tensor) -> int:
-    """Two steps of a GPT's training in float32; returns the number of parameters."""
-    net = d2l.GPT(*sizes)
-    trainer = torch.optim.AdamW(net.parameters())
-    for _ in range(2):
-        trainer.zero_grad()
-        F.cross_entropy(net(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten()).backward()
-        trainer.step()
-    return sum(p.numel() for p in net.parameters())
-
-
 def memory() -> list[Row]:
-    """Bytes predicted of a GPT's step over those counted, on the CPU; what recomputation changes.
-
-    States take 12 bytes per parameter, a block 64 per token and unit of width, the loss 12 per
-    token and word of the vocabulary.
-    """
-    predicted, tokens = {}, 128
-    for V, h, L, a in ((4192, 64, 12, 4), (1024, 64, 12, 4), (8192, 64, 4, 4)):
-        ids = torch.randint(V, (4, tokens + 1))
-        counted_bytes = d2l.Allocations.of(partial(adam_steps, (V, h, L, a, tokens), ids))
-        bytes_per_token = 64 * h * L + 12 * V
-        expected = 12 * counted_bytes.result + 4 * tokens * bytes_per_token
-        predicted[f"a GPT of {L} blocks, V = {V}"] = expected / counted_bytes.peak
-    device = d2l.devices(1)[0]
-    width, rows = (2048, 8) if device.type == "cuda" else (128, 4)
-    net = d2l.GPT(128, width, 8, width // 32, 1024).to(device)
-    ids = torch.randint(128, (rows, 1025 if device.type == "cuda" else 129), device=device)
-
-    def step(again):
-        net.zero_grad()
-        x = net.tokens(ids[:, :-1]) + net.places.weight[: ids.shape[1] - 1]
-        for block in net.blocks:
-            x = checkpoint(block, x, use_reentrant=False) if again else block(x)
-        F.cross_entropy(net.head(net.norm(x)).flatten(0, 1), ids[:, 1:].flatten()).backward()
-
-    ways = {again: partial(step, again) for again in (False, True)}
-    keep, recomputed = (d2l.Allocations.of(way).peak for way in ways.values())
-    times = d2l.device_times(ways, 7)
-    return memory_rows(predicted, 1 - recomputed / keep, times[True] / times[False] - 1)
+    return memory_rows(**one_device("pytorch"))
 
 
 def gpt_ladder() -> list[Row]:
@@ -638,123 +599,72 @@ def ladder() -> list[Row]:
 
 
 def kernels() -> list[Row]:
-    """A row kernel beside the bound by bytes, and a product in FP8 beside bfloat16."""
-    from kernels_torch import row_softmax
-
-    device = d2l.try_gpu()
-    x = torch.randn(65536, 1024, device=device)
-    y = torch.empty_like(x)
-
-    def five() -> None:
-        torch.sub(x, x.amax(1, keepdim=True), out=y)
-        torch.exp(y, out=y)
-        torch.div(y, y.sum(1, keepdim=True), out=y)
-
-    def queued(fn: Callable[[], object]) -> float:
-        return d2l.measure(d2l.capture(fn, device), 15, 10).median
-
-    apart, fused = queued(five), queued(lambda: row_softmax(x, y))
-    assert torch.allclose(y, x.softmax(1), atol=1e-6)
-    bound = 2 * x.nbytes / d2l.copy_rates(device, [2 * x.nbytes])[0]
+    """A row kernel beside the bound by bytes, and a product in FP8, by the section's own cells."""
+    cells = (
+        "triton_1",
+        "rows_1",
+        "rows-guess_1",
+        "rows-kernel_1",
+        "rows-time_1",
+        "fp8_1",
+        "fp8-time_1",
+    )
+    names = notebook("kernels", "fp8-time_1", "pytorch", cells)
+    bound, fused = names["bound"], names["fused_time"]
     rows = [
         Row(
             "softmax of 65,536 rows of 1,024 by one kernel: its share of the bound's speed",
-            f"{bound / apart:.2f} by five operators",
+            f"{bound / names['times']['five']:.2f} by five operators",
             f"{1e6 * fused:.0f} µs",
             bound / fused,
             at_least=0.9,
         )
     ]
-    if torch.cuda.get_device_capability(device) < (8, 9):
-        return rows
-    a, b = torch.randn(2, 4096, 4096, device=device).bfloat16()
-    (a8, a_scale), (b8, b_scale) = [
-        ((m.float() / s).to(torch.float8_e4m3fn), s)
-        for m, s in ((m, m.abs().max().float() / 448) for m in (a, b))
-    ]
-    whole = F.ScalingType.TensorWise
-
-    def in_fp8() -> torch.Tensor:
-        return F.scaled_mm(a8, b8.T, a_scale, whole, b_scale, whole, use_fast_accum=True)
-
-    wide, narrow = queued(lambda: a @ b.T), queued(in_fp8)
-    rows.append(
-        Row(
-            "product of 4096×4096 in E4M3, matrices rounded already: its speed over bfloat16's",
-            f"{2 * 4096**3 / wide / 1e12:.0f} TFLOP/s in bfloat16",
-            f"{2 * 4096**3 / narrow / 1e12:.0f} TFLOP/s",
-            wide / narrow,
-            at_least=1.6,
+    if times := names.get("fp8_times"):  # Not on a GPU without units for it
+        rate = {name: 2 * 4096**3 / times[name] / 1e12 for name in ("bfloat16", "E4M3")}
+        rows.append(
+            Row(
+                "product of 4096×4096 in E4M3, matrices rounded already: its speed over bfloat16's",
+                f"{rate['bfloat16']:.0f} TFLOP/s in bfloat16",
+                f"{rate['E4M3']:.0f} TFLOP/s",
+                rate["E4M3"] / rate["bfloat16"],
+                at_least=1.6,
+            )
         )
-    )
     return rows
 
 
 # ---- Serving a language model --------------------------------------------------------------------
 
 
-def largest_gpt(device: torch.device) -> nn.Module:
-    """The largest GPT that fits with its caches, in 16 bits."""
-    free = torch.cuda.mem_get_info(device)[0]
-    needed = {"6.7B": 60e9, "774M": 14e9, "124M": 0}
-    size = next(size for size in needed if free > needed[size])
-    modern = torch.cuda.get_device_capability(device) >= (8, 0)
-    torch.set_default_dtype(torch.bfloat16 if modern else torch.float16)
-    try:
-        return d2l.gpt(size, context=4096, device=device).requires_grad_(False)
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-@torch.no_grad()
 def decoding() -> list[Row]:
-    """A step of decoding, predicted from one measured point; 16 tokens verified in one call."""
-    device = d2l.try_gpu()
-    net = largest_gpt(device)
-    weights = sum(p.nbytes for p in net.parameters()) - net.places.weight.nbytes
-    token = 2 * len(net.blocks) * net.tokens.weight.shape[1] * 2
-    W = d2l.copy_rates(device, [2**32], 7)[0]
-
-    def took(rows: int, context: int, tokens: int = 1) -> float:
-        cache = d2l.Cache(net, rows, context)
-        ids = torch.ones(rows, tokens, dtype=torch.long, device=device)
-
-        def step():
-            cache.keep(context - tokens)
-            net(ids, cache)
-
-        return d2l.measure(d2l.capture(step, device), 7, 5).median
-
-    def moving(rows: int, context: int) -> float:
-        return (weights + rows * context * token) / W
-
-    room = 0.6 * torch.cuda.mem_get_info(device)[0] / token
-    points = [(b, s) for s in (1024, 4096) for b in (1, 8, 32, 64, 128) if b * s < room]
-    times = {point: took(*point) for point in points}
-    t_0 = times[1, 1024] - moving(1, 1024)
-    errors = {point: (t_0 + moving(*point)) / times[point] for point in points[1:]}
-    b, s = points[-1]
-    one, many = took(1, 512), took(1, 512, 16)
-    name = f"GPT of {weights / 2e9:.1f}B weights"
+    """A step predicted from one measured point, and tokens verified, by the section's own cells."""
+    cells = ("intro", "cache_1", "equal-lesson", "prefill_1", "prefill_2", "ridge-lesson_1")
+    last = "law-gpu-pytorch_1", "drafts_1"
+    names = notebook("serving", last[-1], "pytorch", (*cells, *last))
+    torch.set_grad_enabled(True)  # Which the section switches off
+    ratios, verify = names["ratios"], names["verify"]
+    (b, s), seconds = list(names["took"].items())[-1]
+    ceiling = names["W"] / (s * names["n_kv"])
+    name = f"GPT of {names['n_w'] / 1e9:.1f} GB of weights, {len(ratios)} points"
+    one, many = verify[1], verify[16]
     return [
-        Row(
-            f"{name}: step of decoding, smallest predicted / measured",
-            "", f"{len(errors)} points", min(errors.values()), at_least=0.8,
-        ),
-        Row(
-            f"{name}: step of decoding, largest predicted / measured",
-            "", f"{len(errors)} points", max(errors.values()), at_most=1.25,
-        ),
+        Row(f"{name}: smallest predicted / measured", "", "", min(ratios.values()), at_least=0.8),
+        Row(f"{name}: largest predicted / measured", "", "", max(ratios.values()), at_most=1.25),
         Row(
             f"{name}: tokens/s with {b} rows of {s} / ceiling of the caches",
-            f"{W / (s * token):,.0f}", f"{b / times[b, s]:,.0f}",
-            b / times[b, s] / (W / (s * token)),
+            f"{ceiling:,.0f}",
+            f"{b / seconds:,.0f}",
+            b / seconds / ceiling,
         ),
         Row(
             f"{name}: 16 tokens in one call / one",
-            f"{1e3 * one:.2f} ms", f"{1e3 * many:.2f} ms", many / one, at_most=1.5,
+            f"{1e3 * one:.2f} ms",
+            f"{1e3 * many:.2f} ms",
+            many / one,
+            at_most=1.5,
         ),
-    ]  # fmt: skip
+    ]
 
 
 NEEDS = {

@@ -3,8 +3,8 @@
     python bench/train_gpt.py [STEPS]
 
 It learns the first 90,000 characters of `d2l.load_text`, until the last 10,000 are predicted no
-better, for 1,500 steps at most. The best weights
-are kept, as float16. What is printed: the mean loss per character, in nats, on the last 10,000.
+better, for 1,500 steps at most, and keeps the weights that predict these best, as float16. What is
+printed: the mean loss per character, in nats, on the last 10,000.
 """
 
 from __future__ import annotations
