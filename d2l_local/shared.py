@@ -11,7 +11,12 @@ from d2l_local.machine.crowding import Crowding
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.storage import bytes_from_disk, file_on_disk
 from d2l_local.measure.allocations import plot_allocations
-from d2l_local.measure.charts import plot_prediction, plot_roofline, plot_timelines
+from d2l_local.measure.charts import (
+    plot_prediction,
+    plot_roofline,
+    plot_timelines,
+    use_svg_display,
+)
 from d2l_local.measure.held import Held
 from d2l_local.measure.latency import read_time
 from d2l_local.measure.timeline import on_record

@@ -51,6 +51,7 @@ def keep(d2l) -> None:
     assert differences(d2l) == []
     for promise in (
         devices,
+        figures,
         gpus,
         times,
         operations,
@@ -188,6 +189,16 @@ def rooflines(d2l) -> None:
     assert d2l.device_times({"a": lambda: None}, 1, number=2).keys() == {"a"}
     assert (d2l.copy_rates(d2l.try_gpu(), [2**10, 2**12]) > 0).all()
     assert d2l.plot_roofline({"a": 2.0}, {"memory": 1.0}, {"a": (1.0, 0.5)}).get_xscale() == "log"
+
+
+def figures(d2l) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+    from matplotlib.figure import Figure
+
+    getattr(d2l, "set_figsize", d2l.use_svg_display)()  # Through d2l's own function, where it is
+    formatters = InteractiveShell.instance().display_formatter.formatters
+    shown = [kind for kind in ("image/png", "image/svg+xml") if Figure in formatters[kind]]
+    assert shown == ["image/png"]
 
 
 def schedules(d2l) -> None:

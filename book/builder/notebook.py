@@ -18,6 +18,7 @@ from book.builder.language import without_strings
 import nbformat
 from nbformat import NotebookNode
 
+IGNORED = "nbval-ignore-output"  # nbval's word for a cell that it executes and does not compare
 DATA = Path(__file__).parents[2] / "d2l_local/data"  # What the package holds
 LOADS = {  # What a cell may say that loads it, and the file
     r"\b(?:load_data_fashion_mnist|FashionMNIST|train_lenet_dist)\b": "fashion-mnist-sample.tar.xz",
@@ -79,7 +80,7 @@ def may_fail(cell: NotebookNode) -> bool:
 
 def measures(cell: Mapping[str, Any]) -> bool:
     """Whether its output, which differs from run to run, is not compared with the committed one."""
-    return "nbval-ignore-output" in cell.get("metadata", {}).get("tags", [])
+    return IGNORED in cell.get("metadata", {}).get("tags", [])
 
 
 def gpus_needed(cell: NotebookNode) -> int:

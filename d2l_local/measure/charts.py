@@ -22,6 +22,16 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 SERIES = tuple(zip(COLORS, ("-", "--", ":", "-."), "os^D", (9, 7, 5, 4)))
 
 
+def use_svg_display() -> None:
+    """Show figures as PNG, unlike d2l's function of this name, which its other functions call.
+
+    JupyterLab shows no SVG in a notebook that it does not trust, such as one just cloned.
+    """
+    from matplotlib_inline import backend_inline
+
+    backend_inline.set_matplotlib_formats("png")
+
+
 def plot_prediction(
     x: Sequence[float],
     predicted: Mapping[str, Sequence[float]],

@@ -31,6 +31,7 @@ _d2l.d2l = sys.modules[__name__]
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import backend as _backend  # noqa: E402
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
+from d2l_local.measure import charts as _charts  # noqa: E402
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.mxnet import allocations, device, recorder  # noqa: E402
 from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
@@ -85,6 +86,7 @@ class MXNet(_backend.Backend):
 
 
 globals().update(_backend.names(MXNet()))
+_d2l.use_svg_display = _charts.use_svg_display  # `set_figsize` calls it without `d2l.`
 if _TYPE_CHECKING:  # Which does not see these names
 
     def __getattr__(name: str) -> _Any: ...

@@ -77,6 +77,7 @@ vars(_d2l)["d2l"] = sys.modules[__name__]
 # After `import *`, because these take the place of names of d2l's.
 from d2l_local import backend as _backend  # noqa: E402
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
+from d2l_local.measure import charts as _charts  # noqa: E402
 from d2l_local.measure import fonts as _fonts  # noqa: E402
 from d2l_local.shared import *  # noqa: E402, F403
 from d2l_local.torch import allocations, device, recorder  # noqa: E402
@@ -120,6 +121,7 @@ class PyTorch(_backend.Backend):
 
 
 globals().update(_backend.names(PyTorch()))
+vars(_d2l)["use_svg_display"] = _charts.use_svg_display  # `set_figsize` calls it without `d2l.`
 if _TYPE_CHECKING:  # Which does not see these names
 
     def __getattr__(name: str) -> _Any: ...

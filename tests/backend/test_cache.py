@@ -98,3 +98,12 @@ def test_rows_do_not_see_each_other(name, model):
     cache = model.cache(2, 8)
     both = model(IDS, cache)
     np.testing.assert_allclose(both[1:], model(IDS[1:]), atol=1e-4)
+
+
+@EACH
+@pytest.mark.parametrize("cached", [False, True], ids=["context", "cache"])
+def test_more_tokens_than_there_is_room_for_fail(name, model, cached):
+    cache = model.cache(1, CONTEXT // 2) if cached else None
+    tokens = CONTEXT // 2 + 1 if cached else CONTEXT + 1
+    with pytest.raises(Exception, match="out of range|must match|broadcast"):
+        model([[1] * tokens], cache)
