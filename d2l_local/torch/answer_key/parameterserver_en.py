@@ -1,0 +1,111 @@
+"""Exercises of parameterserver, made of chapters/text/parameterserver.md by the builder: edit that."""
+
+from d2l_local import torch as d2l
+
+
+def ex_ring(answer):
+    right = 2 * 7 / 8 * 1e9 / 450e9 * 1e3
+    foreseen = {
+        right / 2: "half of it: an all-reduce has two halves",
+        8 * right: "chunks, not whole gradients, go around",
+        right * 8 / 7: "each half of the ring has k - 1 steps, not k",
+        right / 1e3: "those are seconds",
+    }
+    d2l.expect(answer, right, foreseen=foreseen)
+
+
+def ex_short(answer):
+    foreseen = {
+        128 / 12: "each half of the ring has k - 1 steps, not k",
+        21: "the tree goes down as well as up",
+        5.25: "the ring has two halves, too",
+        12 / 126: "that is how many times as long the tree takes",
+        630: "those are the microseconds of the ring",
+    }
+    d2l.expect(answer, 126 / 12, 0.01, foreseen)
+
+
+def ex_bus(answer):
+    foreseen = {
+        175: "that is one of the two halves of an all-reduce",
+        400: "a GPU sends its share of the bytes in k - 1 steps, not in k",
+        200: "a GPU sends more than the gradient once: how much?",
+        2800: "that is what all eight send together",
+    }
+    d2l.expect(answer, 350, 0.005, foreseen)
+
+
+def ex_young(answer):
+    right = (2 * 30 * 3 * 3600) ** 0.5 / 60
+    foreseen = {
+        60 * right: "those are seconds",
+        right / 2**0.5: "a failure costs half of an interval, not all of it",
+        right * 2**0.5: "a failure costs half of an interval: where does the 2 stand?",
+        90: "that is half of the time between failures: half of it would be lost",
+        30 / 60: "that is the time of a checkpoint: half of all time would go into saving",
+    }
+    d2l.expect(answer, right, 0.03, foreseen)
+
+
+def ex_halving(halving):
+    for k in (2, 4, 16):
+        plan, heard, steps = halving(k), [{i} for i in range(k)], 2 * (k.bit_length() - 1)
+        assert len(plan) == steps, f"{len(plan)} steps for {k} devices, not {steps}"
+        for number, step in enumerate(plan):
+            before = [set(found) for found in heard]
+            right = 2.0 ** -(1 + min(number, steps - 1 - number))
+            for source, target, share in step:
+                heard[target] |= before[source]
+                assert share < 1, "a device sends half of it at most"
+                assert abs(share - right) < 1e-9, f"step {number + 1} of {steps}: the share is {right}, not {share:.3g}"  # fmt: skip
+            busy = max(sum(target == i for _, target, _ in step) for i in range(k))
+            assert busy == 1, f"step {number + 1}: a device receives {busy} messages, not one"
+            assert len(step) == k, f"step {number + 1}: {len(step)} transfers, not one of each device"  # fmt: skip
+        assert all(len(found) == k for found in heard), "a gradient does not reach everybody"
+        pairs = [{(source, target) for source, target, _ in step} for step in plan]
+        assert pairs == pairs[::-1], "sums have to return by the same way"
+
+
+def ex_levels(two_levels):
+    import random
+
+    for case in range(10):
+        n, W_in, W_out = random.uniform(1e8, 1e10), random.uniform(1e11, 1e12), 5e10
+        machines, gpus = random.randint(2, 9) if case else 1, random.randint(2, 16)
+        inside = 2 * (gpus - 1) / gpus * n / W_in
+        outside = 2 * (machines - 1) / machines * n / W_out
+        found = two_levels(n, machines, gpus, W_in, W_out)
+        whole = abs(found - inside - outside) < 1e-9
+        assert not whole or not outside, "a GPU sends only its own chunk outside"
+        d2l.expect(found, inside + outside / gpus, 1e-6)
+
+
+def ex_late(largest_lr):
+    import math
+
+    assert abs(largest_lr(0) - 2) < 0.015, "without delay it is 2"
+    for delay in (1, 2, 5, 8):
+        right, found = 2 * math.sin(math.pi / (4 * delay + 2)), largest_lr(delay)
+        assert found < right + 0.015, f"{delay} steps late, {found:.2f} diverges"
+        assert found > right - 0.015, f"{delay} steps late, more than {found:.2f} converges, too"
+
+
+def ex_servers(server_of):
+    import collections
+    import random
+
+    keys = [f"block{j}.weight" for j in range(4000)]
+    alive = random.sample(range(100), 8)
+    before = [server_of(key, alive) for key in keys]
+    for _ in range(3):  # Three servers are lost, one after the other
+        lost, alive = alive[3], alive[:3] + alive[4:]
+        after = [server_of(key, random.sample(alive, len(alive))) for key in keys]
+        assert set(after) <= set(alive), "a key goes to a server that is gone"
+        counts, then = collections.Counter(before), collections.Counter(after)
+        mean = len(keys) / (len(alive) + 1)
+        assert min(counts[each] for each in [*alive, lost]) > 0.75 * mean, "some servers get too few keys"  # fmt: skip
+        moved = sum(a != b for a, b in zip(before, after))
+        assert moved == counts[lost], f"{moved} keys move, and only {counts[lost]} were on the lost server"  # fmt: skip
+        most = max(then[each] - counts[each] for each in alive)
+        assert most < 0.5 * counts[lost], "one server gets all the lost keys"
+        before = after
