@@ -3,7 +3,7 @@
 from d2l_local import mxnet as d2l
 
 
-def ex_ring(answer):
+def ex_ring_time(answer):
     right = 2 * 7 / 8 * 1e9 / 450e9 * 1e3
     foreseen = {
         right / 2: "只有一半：全归约分前后两半",
