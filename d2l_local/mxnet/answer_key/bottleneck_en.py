@@ -88,7 +88,12 @@ def ex_interval(interval):
 
 def ex_capstone(fast, slow, files, digits):
     decoded, three = [], files[:3]
-    found, losses = fast(three, digits, lambda file: decoded.append(file) or lzma.decompress(file))
+
+    def decode(file):
+        decoded.append(file)
+        return lzma.decompress(file)
+
+    found, losses = fast(three, digits, decode)
     right, expected = slow(three, digits)
     assert len(losses) == len(expected), f"{len(losses)} losses, not {len(expected)}"
     assert np.allclose(found, right, atol=1e-4), "other weights: a step has to come before the next"
@@ -96,7 +101,7 @@ def ex_capstone(fast, slow, files, digits):
     assert set(decoded) == set(three), "it leaves out a file"
     assert len(decoded) == 3, f"input: three files are decoded {len(decoded)} times"
     jobs = {"slow": lambda: slow(three, digits), "fast": lambda: fast(three, digits)}
-    for i in range(2):  # Other labels in each round: what was kept of a call is of no use
+    for _ in range(2):  # Other labels in each round: what was kept of a call is of no use
         digits = np.random.permutation(digits.flatten()).reshape(digits.shape)
         assert np.allclose(fast(three, digits)[0], slow(three, digits)[0], atol=1e-4), (
             "with other labels the weights are wrong: is something kept from the last call?"

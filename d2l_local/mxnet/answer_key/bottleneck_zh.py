@@ -88,7 +88,12 @@ def ex_interval(interval):
 
 def ex_capstone(fast, slow, files, digits):
     decoded, three = [], files[:3]
-    found, losses = fast(three, digits, lambda file: decoded.append(file) or lzma.decompress(file))
+
+    def decode(file):
+        decoded.append(file)
+        return lzma.decompress(file)
+
+    found, losses = fast(three, digits, decode)
     right, expected = slow(three, digits)
     assert len(losses) == len(expected), f"{len(losses)}个损失，应有{len(expected)}个"
     assert np.allclose(found, right, atol=1e-4), "权重不同：上一步要在下一步之前完成"
@@ -96,7 +101,7 @@ def ex_capstone(fast, slow, files, digits):
     assert set(decoded) == set(three), "漏掉了一个文件"
     assert len(decoded) == 3, f"输入：三个文件解码了{len(decoded)}次"
     jobs = {"slow": lambda: slow(three, digits), "fast": lambda: fast(three, digits)}
-    for i in range(2):  # Other labels in each round: what was kept of a call is of no use
+    for _ in range(2):  # Other labels in each round: what was kept of a call is of no use
         digits = np.random.permutation(digits.flatten()).reshape(digits.shape)
         assert np.allclose(fast(three, digits)[0], slow(three, digits)[0], atol=1e-4), (
             "换了标签，权重就错了：是不是保留了上次调用的结果？"
