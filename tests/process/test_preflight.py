@@ -488,7 +488,7 @@ def test_a_container_s_limit_is_the_memory(monkeypatch):
 
 @pytest.mark.parametrize(
     ("total", "available", "little"),
-    [(1.0, 0.8, True), (24.0, 1.5, True), (1.9, None, True), (4.0, 3.0, False), (4.0, None, False)],
+    [(1.0, 0.8, True), (24.0, 1.5, True), (1.9, None, True), (6.0, 5.0, False), (4.0, None, False)],
 )
 def test_little_memory_is_named(facts, total, available, little):
     made = facts()
