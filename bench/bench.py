@@ -215,22 +215,15 @@ def hybridized() -> dict:
 
 
 def asynchronous() -> dict:
-    """The timing model of the section, with its own cells, which measure eight times as often.
-
-    Other programs only add time, so the least counts. But some waits are luckier than others: of
-    what waits each time it is the median.
-    """
+    """The timing model of the section, by its own cells: its largest gain and largest error."""
     import numpy as np
 
-    names, rows = notebook("async-computation", "loops-guess_1"), []
-    for _ in range(8):
-        notebook("async-computation", "model_1", beginnings=("model_1",), variables=names)
-        rows += names["rows"]
-    N, passes = names["N"], np.reshape(rows, (-1, len(names["sizes"]), 5))
-    t_q, t_c, in_turns, each, once = passes.min(axis=0).T
-    _, _, typical, typical_each, _ = np.median(passes, axis=0).T
-    predicted = N * typical, (N - 1) * np.maximum(t_q, t_c) + in_turns
-    errors = np.divide(predicted, (typical_each, once)) - 1
+    cells = "intro", "loops", "sizes_1"  # The loops first: `own_core` wants the engine started
+    names = notebook("async-computation", "sizes_1", "mxnet", cells)
+    N, t_q, t_c, t_w = names["N"], names["t_qs"], names["t_cs"], names["t_ws"]
+    each, once, turn = names["eachs"], names["onces"], t_q + t_c + t_w
+    predicted = N * turn, turn + (N - 1) * np.maximum(t_q, t_c)
+    errors = np.divide(predicted, (each, once)) - 1
     return {"gain": float(max(each / once)), "error": float(np.max(abs(errors)))}
 
 
@@ -297,10 +290,11 @@ def capstone(framework: str = "mxnet") -> dict:
 
 def one_device(framework: str = "mxnet") -> dict:
     """Memory predicted over measured, and what recomputation saves and costs, by the section."""
-    network = ("intro", "network", "block", "whole", "count", "step")
-    cells = ("scale-model", "loss-guess_1", "peak_1", "chunks_1", "chunks_2", "recompute_1")
-    last = "saw_1", "recompute-guess_1"
-    names = notebook("gpt", last[-1], framework, (*network, *cells, *last))
+    cells = (
+        "intro", "network", "block", "whole", "count", "step", "scale-model", "loss-guess_1",
+        "peak_1", "chunks_1", "chunks_2", "recompute_1", "saw_1", "recompute-guess_1",
+    )  # fmt: skip
+    names = notebook("gpt", "recompute-guess_1", framework, cells)
     predicted = {
         f"a GPT of {layers} blocks, V = {vocabulary}": ratio
         for (vocabulary, _, layers, _), ratio in zip(names["sizes"], names["ratios"])

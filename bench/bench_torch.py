@@ -540,7 +540,7 @@ def memory() -> list[Row]:
 def gpt_ladder() -> list[Row]:
     """The rungs of the section on one device, by its own cells: tokens/s, and the best MFU."""
     cells = ("intro", "network", "block", "whole", "count", "step", "ladder-pytorch")
-    names = notebook("gpt", "ladder-pytorch_3", "pytorch", cells)
+    names = notebook("gpt", "ladder-pytorch_4", "pytorch", cells)
     rates, size, known = names["rates"], names["size"], names["known"]
     goal = known and size == "774M"
     best = max(rates, key=rates.get)
@@ -601,14 +601,8 @@ def ladder() -> list[Row]:
 def kernels() -> list[Row]:
     """A row kernel beside the bound by bytes, and a product in FP8, by the section's own cells."""
     cells = (
-        "triton_1",
-        "rows_1",
-        "rows-guess_1",
-        "rows-kernel_1",
-        "rows-time_1",
-        "fp8_1",
-        "fp8-time_1",
-    )
+        "triton_1", "rows_1", "rows-guess_1", "rows-kernel_1", "rows-time_1", "fp8_1", "fp8-time_1",
+    )  # fmt: skip
     names = notebook("kernels", "fp8-time_1", "pytorch", cells)
     bound, fused = names["bound"], names["fused_time"]
     rows = [
@@ -639,9 +633,11 @@ def kernels() -> list[Row]:
 
 def decoding() -> list[Row]:
     """A step predicted from one measured point, and tokens verified, by the section's own cells."""
-    cells = ("intro", "cache_1", "equal-lesson", "prefill_1", "prefill_2", "ridge-lesson_1")
-    last = "law-gpu-pytorch_1", "drafts_1"
-    names = notebook("serving", last[-1], "pytorch", (*cells, *last))
+    cells = (
+        "intro", "cache_1", "equal-lesson", "prefill_1", "prefill_2", "ridge-lesson_1",
+        "law-gpu-pytorch_1", "drafts_1",
+    )  # fmt: skip
+    names = notebook("serving", "drafts_1", "pytorch", cells)
     torch.set_grad_enabled(True)  # Which the section switches off
     ratios, verify = names["ratios"], names["verify"]
     (b, s), seconds = list(names["took"].items())[-1]

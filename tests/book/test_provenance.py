@@ -162,6 +162,15 @@ def test_what_more_gpus_have_shown_is_kept_and_called_stale(small):
     assert small.build()[1] == PRINT and small.notes() == {}
 
 
+def test_a_cell_for_gpus_that_prints_nothing_has_its_output(small):
+    small.edit(f"    print('GPU', x, {RANDOM})\n", "    assert x\n")
+    small.build()
+    assert not small.cells()["cuda"].outputs
+    small.machine(gpus=0)
+    assert "stale" not in small.build()[0] and small.notes() == {}
+    assert small.call("check", "--release")[0] == 0
+
+
 @pytest.mark.parametrize("function", ["load_data_fashion_mnist", "load_text", "trained_gpt"])
 def test_other_data_are_another_program(small, monkeypatch, function):
     small.edit("print('x', x,", f"print('{function}', x,")
