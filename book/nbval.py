@@ -100,7 +100,8 @@ def pytest_runtest_call(item):
     warnings.warn(f"{item.nodeid}: {verdict.TRIED_AGAIN}", stacklevel=1)
     items = [other for other in item.session.items if other.parent is item.parent]
     for i in verdict.to_measure_again([other.cell for other in items], items.index(item)):
-        items[i].runtest()
+        if not items[i].get_closest_marker("skip"):
+            items[i].runtest()
     item.runtest()
 
 

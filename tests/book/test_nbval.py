@@ -233,6 +233,16 @@ def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcom
     assert ("failed once and is tried again" in said) == ("warning" in outcome)
 
 
+def test_a_second_try_leaves_out_what_needs_gpus(tmp_path):
+    kept = "import sys\ntries = sys.__dict__.setdefault('tries', [])"  # Over a second try
+    cells = [
+        code_cell(kept, "", "nbval-ignore-output"),
+        code_cell("print(tries)", "recorded elsewhere\n", "gpus-99"),
+        code_cell("tries.append(1)\nassert len(tries) == 2", "", "nbval-ignore-output"),
+    ]
+    assert "2 passed, 1 skipped, 1 warning" in in_this_house(tmp_path, cells)
+
+
 @pytest.mark.parametrize("processes", [[], ["--numprocesses", "2"]], ids=["one", "two"])
 @pytest.mark.parametrize("lucky", [3, 4])
 def test_more_than_three_second_tries_fail_a_run(tmp_path, lucky, processes):
