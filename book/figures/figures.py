@@ -918,7 +918,8 @@ def zero(d):
         for device in range(k):
             x, y = left + 31 + 39 * device, floor
             for kind, n in heights.items():
-                d.box(x, y - n * byte / 2, 28, n * byte, kind=kind)
-                y -= n * byte
+                height = round(n * byte)
+                d.box(x, y - height / 2, 28, height, kind=kind)
+                y -= height
             d.text(x, floor + 13, str(device), SMALL)
     d.legend(314, **{kind: label for kind, (_, label) in kinds.items()})
