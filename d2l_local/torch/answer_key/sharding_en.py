@@ -25,7 +25,7 @@ def ex_fit(answer):
     d2l.expect(answer, 8, within=0.0001, foreseen=foreseen)
 
 
-def ex_rows(answer):
+def ex_pcie(answer):
     right = 4 / 6 * 783e12 / 55e9
     foreseen = {
         2 * right: "that is too many: of two parts, a GPU sends one",
