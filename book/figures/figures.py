@@ -889,3 +889,37 @@ def prefill_decode(d):
     for (x, _), (after, _) in zip(calls, calls[1:]):
         middle = x + 81 if x > 138 else 266
         d.arrow([(x + 18, high), (middle, high), (middle, top), (after - 18, top)], ORANGE)
+
+
+@figure(780, 340)
+def zero(d):
+    """What each of four devices keeps for a parameter, without sharding and in the stages of ZeRO.
+
+    Four panels of four bars, a device each. A bar has the bytes of a weight, of its gradient and of
+    Adam's two averages, in float32. Without sharding they are 4, 4 and 8, 16 in all. In ZeRO-1 the
+    averages are divided by four, and 10 bytes remain; in ZeRO-2 also the gradients, 7 bytes; in
+    ZeRO-3 also the weights, 4 bytes.
+    """
+    t = d.t
+    floor, byte, k = 262, 10, 4  # Where bars stand, and the height of a byte
+    kinds = {
+        "device_0": (4, t("weights")),
+        "done": (4, t("gradients")),
+        "device_1": (8, t("averages")),
+    }
+    panels = [t("no sharding"), "ZeRO-1", "ZeRO-2", "ZeRO-3"]
+    sums = ["4 + 4 + 8", "4 + 4 + 8/4", "4 + 4/4 + 8/4", "4/4 + 4/4 + 8/4"]
+    for stage, (title, total) in enumerate(zip(panels, sums)):
+        left = 20 + 187 * stage
+        d.lane(left, 20, 179, 270, title)
+        divided = list(kinds)[len(kinds) - stage :]
+        heights = {kind: n / k if kind in divided else n for kind, (n, _) in kinds.items()}
+        d.text(left + 90, 62, f"{total} = {sum(heights.values()):g}", SMALL)
+        for device in range(k):
+            x, y = left + 31 + 39 * device, floor
+            for kind, n in heights.items():
+                height = round(n * byte)
+                d.box(x, y - height / 2, 28, height, kind=kind)
+                y -= height
+            d.text(x, floor + 13, str(device), SMALL)
+    d.legend(314, **{kind: label for kind, (_, label) in kinds.items()})

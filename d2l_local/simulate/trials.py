@@ -13,9 +13,6 @@ from d2l_local.simulate.links import Links
 import numpy as np
 import numpy.typing as npt
 
-Exchange = Callable[[list[Any]], list[Any]]
-"""Makes of one array for each device another."""
-
 STEPS = 3
 RATE, MEAN, SQUARES, TINY = 0.01, 0.9, 0.99, 1e-8  # Of Adam
 
@@ -24,10 +21,10 @@ class Outcome(NamedTuple):
     """What a way to train kept, sent and computed."""
 
     kept: float
-    """The most bytes that a device held, over the bytes of all weights."""
+    """The most bytes that a device held, per parameter of the network."""
 
     sent: float
-    """The bytes that a device sends in a step, on average, over the bytes of all weights."""
+    """The bytes that a device sends in a step, on average, per parameter of the network."""
 
     difference: float
     """The largest difference from the weights of one device, over its largest weight."""
@@ -38,11 +35,11 @@ class ChainTrial:
 
     ``trial(step, divided="mv")`` makes what the devices hold, a `Held` with the weights
     ``held["w", l]`` of each layer, of shape (width, width), and Adam's averages ``held["m", l]``
-    and ``held["v", l]``: of what is ``divided`` each device has its rows, of the others all. Then
-    it calls ``step(held)`` three times, and returns the `Outcome`. The step is to leave what it
-    found, trained on ``xs[i]`` and ``ys[i]`` of each device i, of shape (rows, width), by the
-    squared loss, halved and summed. One device does the same, in NumPy. ValueError unless the
-    devices divide ``width``.
+    and ``held["v", l]``: of what is ``divided`` each device has an equal part, of the others all.
+    Then it calls ``step(held, t)`` for t = 1, 2 and 3, and returns the `Outcome`. The step is to
+    leave what it found, trained on ``xs[i]`` and ``ys[i]`` of each device i, of shape (rows,
+    width), by the squared loss, halved and summed, and updated by `adam`. One device does the same,
+    in NumPy. ValueError unless the devices divide ``width``.
     """
 
     def __init__(self, links: Links, layers: int = 8, width: int = 16, rows: int = 8):
@@ -55,36 +52,21 @@ class ChainTrial:
         self._weights: npt.NDArray[np.float64] = (
             rng.normal(size=(layers, width, width)) / width**0.5
         )
-        self._links, self._steps = links, 0
+        self._links = links
         self.xs = links.split(links.place(self._x, 0))
         self.ys = links.split(links.place(self._y, 0))
 
-    def update(self, held: Held, before: Exchange = list, after: Exchange = list) -> None:
-        """Take a step of Adam on each device, a layer at a time.
-
-        On the weights that ``before(held["w", l])`` leaves of a layer's, all of them or a device's
-        rows, whichever ``held["m", l]``, ``held["v", l]`` and the gradients ``held["g", l]`` have.
-        The gradients are used up, and ``after`` makes the new ``held["w", l]`` of the results.
-        """
-        for layer in range(self.layers):
-            weights, gradients = before(held["w", layer]), held.pop(("g", layer))
-            states = zip(weights, gradients, held["m", layer], held["v", layer])
-            new = zip(*[adam(*state, self._steps) for state in states])
-            weights, held["m", layer], held["v", layer] = map(list, new)
-            held["w", layer] = after(weights)
-
-    def __call__(self, step: Callable[[Held], object], divided: str = "") -> Outcome:
+    def __call__(self, step: Callable[[Held, int], object], divided: str = "") -> Outcome:
         held, sent = self._start(divided), len(self._links.sent)
-        for self._steps in range(1, STEPS + 1):
-            step(held)
+        for t in range(1, STEPS + 1):
+            step(held, t)
         right = self._on_one_device()
         differences = []
         for layer, weights in enumerate(right):
             found = [held["w", layer]] if "w" in divided else held["w", layer]
             differences += [self._links.difference(W, weights) for W in found]
-        n = 4 * right.size
         each = sum(self._links.sent[sent:]) / STEPS / len(self._links.devices)
-        return Outcome(held.peak / n, each / n, max(differences))
+        return Outcome(held.peak / right.size, each / right.size, max(differences))
 
     def _start(self, divided: str) -> Held:
         held = Held()
