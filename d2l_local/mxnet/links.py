@@ -75,12 +75,16 @@ def _wait_in_own_queue(x, seconds=5.0):
     ``wait_to_read`` waits in the queue of ``cpu(0)``, whatever the array's device: behind the
     operation that ``cpu(0)`` has just begun. What fails never calls, hence the limit.
     """
+    push = getattr(_LIB, "MXEnginePushSyncND", None)  # Not in the oldest versions
+    if push is None:
+        return
     number = next(_numbers)
     _computed[number] = computed = threading.Event()
     context = _Context(x.context.device_typeid, x.context.device_id)
     read, nothing = (ctypes.c_void_p * 1)(x.handle), (ctypes.c_void_p * 0)()
     arguments = _set, ctypes.c_void_p(number), None, ctypes.byref(context)
-    check_call(_LIB.MXEnginePushSyncND(*arguments, read, 1, nothing, 0, None, 0, b"WaitForVar"))
+    # A priority other than 0: never put off in order to be executed with others in bulk
+    check_call(push(*arguments, read, 1, nothing, 0, None, 1, b"WaitForVar"))
     computed.wait(seconds)
 
 
