@@ -19,7 +19,6 @@ from book.figures.drawing import (
     Drawing,
     toward,
 )
-from d2l_local.simulate.schedule import pipeline_schedule
 
 Draws = Callable[[Drawing], None]
 # What draws a figure, its width and height, its title and its description, by its name.
@@ -408,8 +407,7 @@ def pipeline(d):
         top = 62 + 158 * panel
         ys = [top + 34, top + 92]
         d.text(left, top, title, anchor="start", bold=True)
-        spans = pipeline_schedule(of_stages, {"F": 1, "B": 2}).lanes.values()
-        places = [{task.name: (task.start, task.end) for task in lane} for lane in spans]
+        places = in_two_stages(of_stages)
         for stage, (y, lane) in enumerate(zip(ys, places)):
             d.text(36, y, t("stage {0}\non device {0}", stage), anchor="start", size=SMALL)
             busy = [(0, 0), *sorted(lane.values()), (15, 15)]
@@ -434,6 +432,21 @@ def pipeline(d):
         396, compute=t("F: forward"), backward=t("B: backward"), wait=t("bubble: the device idles")
     )
     d.legend(420, arrow_orange=t("copy: outputs forward, gradients backward"))
+
+
+def in_two_stages(orders):
+    """Return for each of two stages the begin and the end of its tasks, by name."""
+    places = [{}, {}]
+    waiting = [list(order) for order in orders]
+    while any(waiting):
+        for stage, order in enumerate(waiting):
+            sender = 0 if order and order[0][0] == "F" else 1
+            if order and (sender == stage or order[0] in places[sender]):
+                name = order.pop(0)
+                ready = 0 if sender == stage else places[sender][name][1]
+                begin = max([ready, *(end for _, end in places[stage].values())])
+                places[stage][name] = begin, begin + (1 if name[0] == "F" else 2)
+    return places
 
 
 @figure(780, 384)
