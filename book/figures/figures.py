@@ -436,7 +436,7 @@ def pipeline(d):
 
 def in_two_stages(orders):
     """Return for each of two stages the begin and the end of its tasks, by name."""
-    places = [{}, {}]
+    places: list[dict[str, tuple[int, int]]] = [{}, {}]
     waiting = [list(order) for order in orders]
     while any(waiting):
         for stage, order in enumerate(waiting):
