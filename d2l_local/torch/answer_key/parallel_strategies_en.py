@@ -61,7 +61,8 @@ def ex_uneven(best_cut):
     rng = np.random.default_rng()
     for _ in range(20):
         costs = [int(cost) for cost in rng.integers(1, 20, rng.integers(2, 12))]
-        cases.append((costs, tuple(int(speed) for speed in rng.integers(1, 6, 2))))
+        first, second = [int(speed) for speed in rng.integers(1, 6, 2)]
+        cases.append((costs, (first, second)))
     for costs, speeds in cases:
         cut = best_cut(list(costs), speeds)
         assert cut == int(cut) and 0 < cut < len(costs), (
@@ -76,8 +77,8 @@ def ex_uneven(best_cut):
 
 def ex_done(done):
     def ends(orders, times):
-        orders, found = [list(order) for order in orders], {}
-        free = [0] * len(orders)
+        orders, free = [list(order) for order in orders], [0] * len(orders)
+        found: dict[tuple[int, str], int] = {}
         while any(orders):
             for i, order in enumerate(orders):
                 sender = i - 1 if order and order[0][0] == "F" else i + 1
