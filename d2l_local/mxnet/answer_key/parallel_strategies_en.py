@@ -131,7 +131,7 @@ def ex_merge(combine):
             assert np.allclose(ours, wanted), "bring both parts to the same maximum before you add"
 
 
-def ex_rows(rows_first):
+def ex_rows_first(rows_first):
     links = rows_first.__globals__["links"]  # That counts what the answer sends
     rng = np.random.default_rng()
     shapes = (5, 6), (6, 8), (8, 4)

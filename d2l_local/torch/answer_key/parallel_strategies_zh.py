@@ -131,7 +131,7 @@ def ex_merge(combine):
             assert np.allclose(ours, wanted), "相加之前，要把两部分换算到同一个最大值"
 
 
-def ex_rows(rows_first):
+def ex_rows_first(rows_first):
     links = rows_first.__globals__["links"]  # 统计答案发送了多少
     rng = np.random.default_rng()
     shapes = (5, 6), (6, 8), (8, 4)
