@@ -260,28 +260,28 @@ def computegraph(d):
 def splitting(d):
     """Three ways to split a network over two devices.
 
-    (a) By layers: device 0 computes conv1 and conv2, device 1 fc1 and fc2. (b) Within layers:
-    each device computes half of the channels of every layer and needs the other half for the
-    next layer. (c) By data: each device computes all layers for half of the batch, then the
-    gradients are summed.
+    (a) By data: each device computes all layers for half of the batch, then the gradients are
+    summed. (b) Within layers: each device computes half of the channels of every layer and needs
+    the other half for the next layer. (c) By layers: device 0 computes conv1 and conv2, device 1
+    fc1 and fc2.
     """
     t = d.t
     titles = [
-        t("(a) by layers:\npipeline parallelism"),
+        t("(a) by data:\ndata parallelism"),
         t("(b) within layers:\ntensor parallelism"),
-        t("(c) by data:\ndata parallelism"),
+        t("(c) by layers:\npipeline parallelism"),
     ]
     notes = [
-        t("exchanged: outputs and their\ngradients where the devices meet"),
-        t("exchanged: outputs and their\ngradients after every layer"),
         t("exchanged: gradients of the\nparameters, once a batch"),
+        t("exchanged: outputs and their\ngradients after every layer"),
+        t("exchanged: outputs and their\ngradients where the devices meet"),
     ]
     for i in range(3):
         d.text(140 + 260 * i, 38, titles[i], bold=True)
         d.text(140 + 260 * i, 456, notes[i], SMALL)
-    by_layers(d)
-    within_layers(d)
     by_data(d)
+    within_layers(d)
+    by_layers(d)
     d.legend(
         496,
         data=t("data"),
@@ -295,11 +295,11 @@ LAYERS = ("conv1", "conv2", "fc1", "fc2")  # Of `splitting`
 
 
 def by_layers(d):
-    """Draw part (a) of `splitting`."""
-    x = 182
+    """Draw part (c) of `splitting`."""
+    x = 702
     for k, top in enumerate((120, 276)):
-        d.lane(30, top, 220, 140)
-        d.text(40, top + 20, d.t("device {}", k), anchor="start", bold=True)
+        d.lane(550, top, 220, 140)
+        d.text(560, top + 20, d.t("device {}", k), anchor="start", bold=True)
     d.box(x, 88, 120, 32, d.t("batch"), kind="data")
     ys = [158, 220, 314, 376]
     for i, (name, y) in enumerate(zip(LAYERS, ys)):
@@ -323,10 +323,10 @@ def within_layers(d):
 
 
 def by_data(d):
-    """Draw part (c) of `splitting`."""
-    tall_lanes(d, 540)
+    """Draw part (a) of `splitting`."""
+    tall_lanes(d, 20)
     ys = [150, 200, 250, 300]
-    for x in (600, 720):
+    for x in (80, 200):
         d.box(x, 88, 96, 32, d.t("half batch"), kind="data", size=SMALL)
         d.arrow([(x, 104), (x, ys[0] - 16)], ORANGE)
         for name, y in zip(LAYERS, ys):
@@ -334,7 +334,7 @@ def by_data(d):
             end = (x, y + 46 if last else y + 34)
             d.arrow([(x, y + 16), end], ORANGE if last else GRAY, both=last)
             d.box(x, y, 90, 32, code=name)
-    d.box(660, 362, 210, 32, d.t("sum of gradients"), kind="copy")
+    d.box(140, 362, 210, 32, d.t("sum of gradients"), kind="copy")
 
 
 def tall_lanes(d, left):
@@ -382,46 +382,140 @@ def data_parallel(d):
     d.legend(504, data=t("data"), compute=t("computation"), copy=t("communication"))
 
 
-@figure(780, 290)
+@figure(780, 440)
 def pipeline(d):
-    """A pipeline of two stages with four micro-batches.
+    """GPipe and 1F1B: two stages with four micro-batches.
 
-    Stage 0 runs F0 to F3, waits, then runs B0 to B3. Stage 1 waits for F0, runs F0 to F3 and B0
-    to B3 without a gap, then waits. A backward pass takes twice as long as a forward pass. Each
-    stage idles for 3 of 15 units of time.
+    GPipe: stage 0 runs F0 to F3, waits, then runs B0 to B3; stage 1 runs F0 to F3 and B0 to B3
+    without a gap. 1F1B: stage 0 runs F0, F1, waits, then B0, F2, B1, F3, B2, waits, B3; stage 1
+    runs F0, B0, F1, B1 and so on without a gap. A backward pass takes twice as long as a forward
+    pass. In either order each stage idles for 3 of 15 units of time.
     """
     t = d.t
-    stages, batches, unit, left, high = 2, 4, 38, 150, 46
-    ys = [74, 160]
-
-    def block(stage, begin, units, name, kind, label=""):
-        x = left + (begin + units / 2) * unit
-        d.box(x, ys[stage], units * unit - 3, high, label, name, kind, SMALL)
-
-    turn = batches + stages - 1  # The last stage is through with forward and turns around.
-    for stage, y in enumerate(ys):
-        d.text(36, y, t("stage {0}\non device {0}", stage), anchor="start")
-        backward = turn + 2 * (stages - 1 - stage)
-        for i in range(batches):
-            block(stage, stage + i, 1, f"F{i}", "compute")
-            block(stage, backward + 2 * i, 2, f"B{i}", "backward")
-        idle = [(0, stage), (stage + batches, backward), (backward + 2 * batches, 3 * turn)]
-        for begin, end in idle:
-            if end > begin:
-                block(stage, begin, end - begin, "", "wait", t("bubble") if end - begin > 1 else "")
-    top, bottom = ys[0] + high / 2, ys[1] - high / 2
-    for i in range(batches):
-        x = left + (i + 0.5) * unit
-        d.arrow([(x, top), (x + unit, bottom)], ORANGE)
-        x = left + (turn + 2 * i + 1) * unit
-        d.arrow([(x, bottom), (x + 2 * unit, top)], ORANGE)
-    d.arrow([(left, 206), (left + 15 * unit, 206)])
-    d.text(left + 15 * unit + 8, 206, t("time"), SMALL, anchor="start")
-    d.text(390, 26, t("p = 2 stages, m = 4 micro-batches; bubble: (p − 1)/(m + p − 1) = 1/5"))
+    unit, left, high = 38, 150, 40
+    all_first = ["F0", "F1", "F2", "F3", "B0", "B1", "B2", "B3"]
+    one_by_one = [
+        ["F0", "F1", "B0", "F2", "B1", "F3", "B2", "B3"],
+        ["F0", "B0", "F1", "B1", "F2", "B2", "F3", "B3"],
+    ]
+    d.text(390, 24, t("p = 2 stages, m = 4 micro-batches; bubble: (p − 1)/(m + p − 1) = 1/5"))
+    orders = {
+        t("GPipe: all forward, then all backward"): [all_first] * 2,
+        t("1F1B: one forward, one backward"): one_by_one,
+    }
+    for panel, (title, of_stages) in enumerate(orders.items()):
+        top = 62 + 158 * panel
+        ys = [top + 34, top + 92]
+        d.text(left, top, title, anchor="start", bold=True)
+        places = in_two_stages(of_stages)
+        for stage, (y, lane) in enumerate(zip(ys, places)):
+            d.text(36, y, t("stage {0}\non device {0}", stage), anchor="start", size=SMALL)
+            busy = [(0, 0), *sorted(lane.values()), (15, 15)]
+            for (_, end), (begin, _) in zip(busy, busy[1:]):
+                if begin > end:
+                    x = left + (end + begin) / 2 * unit
+                    d.box(x, y, (begin - end) * unit - 3, high, kind="wait")
+            for name, (begin, end) in lane.items():
+                kind = "compute" if name[0] == "F" else "backward"
+                x = left + (begin + end) / 2 * unit
+                d.box(x, y, (end - begin) * unit - 3, high, code=name, kind=kind)
+        for name in places[0]:
+            sender = 0 if name[0] == "F" else 1
+            start, end = places[sender][name][1], places[1 - sender][name][0]
+            begin, stop = (ys[0] + high / 2, ys[1] - high / 2)[:: 1 if sender == 0 else -1]
+            shift = 6 if sender == 0 else -6
+            x, other = left + start * unit - 8, left + end * unit + 8
+            d.arrow([(x + shift / 2, begin), (max(other, x) + shift / 2, stop)], ORANGE)
+    d.arrow([(left, 366), (left + 15 * unit, 366)])
+    d.text(left + 15 * unit + 8, 366, t("time"), SMALL, anchor="start")
     d.legend(
-        240, compute=t("F: forward"), backward=t("B: backward"), wait=t("bubble: the device idles")
+        396, compute=t("F: forward"), backward=t("B: backward"), wait=t("bubble: the device idles")
     )
-    d.legend(264, arrow_orange=t("copy: outputs forward, gradients backward"))
+    d.legend(420, arrow_orange=t("copy: outputs forward, gradients backward"))
+
+
+def in_two_stages(orders):
+    """Return for each of two stages the begin and the end of its tasks, by name."""
+    places: list[dict[str, tuple[int, int]]] = [{}, {}]
+    waiting = [list(order) for order in orders]
+    while any(waiting):
+        for stage, order in enumerate(waiting):
+            sender = 0 if order and order[0][0] == "F" else 1
+            if order and (sender == stage or order[0] in places[sender]):
+                name = order.pop(0)
+                ready = 0 if sender == stage else places[sender][name][1]
+                begin = max([ready, *(end for _, end in places[stage].values())])
+                places[stage][name] = begin, begin + (1 if name[0] == "F" else 2)
+    return places
+
+
+@figure(780, 384)
+def ring_attention(d):
+    """Ring attention on four devices.
+
+    Each device keeps its queries, Q0 to Q3. In three hops the keys and values, KV0 to KV3, travel
+    from each device to the next, so that all queries meet all keys. What a device has seen grows
+    by one piece in each column.
+    """
+    t = d.t
+    n, top, high, wide = 4, 86, 62, 176
+    titles = [t("start"), *[t("hop {}", hop) for hop in range(1, n)]]
+    for step, title in enumerate(titles):
+        x = 128 + wide * step
+        d.text(x, 36, title, bold=True)
+        for device in range(n):
+            y = top + high * device
+            piece = (device - step) % n
+            d.box(x - 28, y, 48, 34, code=f"Q{device}", kind="device_0")
+            d.box(x + 30, y, 56, 34, code=f"KV{piece}", kind="copy")
+            if step == 0:
+                d.text(8, y, t("device\n{}", device), SMALL, anchor="start")
+            if step < n - 1:
+                goal = x + wide + 30
+                if device < n - 1:
+                    d.arrow([(x + 58, y + 6), (goal - 8, y + high - 17)], ORANGE)
+                else:
+                    d.arrow([(x + 58, y - 6), (goal - 8, top + 17)], ORANGE, dash="5 4")
+    d.text(390, 318, t("a device merges each piece of keys and values into its softmax"), SMALL)
+    d.legend(
+        350,
+        device_0=t("queries stay"),
+        copy=t("keys and values travel"),
+        arrow_orange=t("to the next device"),
+        arrow_orange_dashed=t("from the last to the first"),
+    )
+
+
+@figure(780, 372)
+def experts(d):
+    """All-to-all of experts on two devices.
+
+    Each device has four tokens and one expert. The router has written the number of an expert on
+    each token. Tokens whose expert is on the other device cross, are computed there, and return.
+    """
+    t = d.t
+    chosen = [[0, 1, 1, 0], [0, 0, 1, 0]]
+    for device in range(2):
+        left = 20 + 384 * device
+        d.lane(left, 20, 356, 284, t("device {}", device))
+        d.box(left + 178, 178, 250, 44, t("expert {}", device))
+    for device, experts_of in enumerate(chosen):
+        for place, expert in enumerate(experts_of):
+            x = 20 + 384 * device + 67 + 74 * place
+            goal = 20 + 384 * expert + 178 + 27 * (place - 1.5) + 54 * (device - 0.5)
+            crosses = expert != device
+            color = ORANGE if crosses else GRAY
+            for y in (82, 274):
+                d.box(x, y, 40, 28, str(expert), kind="copy" if crosses else "data")
+            d.arrow([(x, 96), (goal, 156)], color)
+            d.arrow([(goal, 200), (x, 260)], color)
+    d.text(390, 324, t("tokens, each with the number of its expert"), SMALL)
+    d.legend(
+        350,
+        data=t("its expert is here"),
+        copy=t("its expert is on the other device"),
+        arrow_orange=t("crosses, and returns"),
+    )
 
 
 @figure(780, 350)

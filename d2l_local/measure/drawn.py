@@ -21,9 +21,18 @@ ISSUE_STYLE = {"facecolor": "#CC79A7", "label": "issue"}  # What Python does bef
 LOAD_STYLE = {"facecolor": "#009E73", "label": "load"}  # What is read in before a device can
 FORWARD_STYLE = {"facecolor": "#0072B2", "label": "forward"}  # Of a pipeline's stage
 BACKWARD_STYLE = {"facecolor": "#56B4E9", "label": "backward"}
+WEIGHT_STYLE = {"facecolor": "#CC79A7", "label": "weights"}  # The gradient of a stage's weights
 BAR_STYLE = {"edgecolor": "white", "linewidth": 0.4}
 COPY_STYLE = {"facecolor": "#E69F00", "hatch": "////", "label": "copy"}
-STYLES = (COMPUTE_STYLE, ISSUE_STYLE, LOAD_STYLE, FORWARD_STYLE, BACKWARD_STYLE, COPY_STYLE)
+STYLES = (
+    COMPUTE_STYLE,
+    ISSUE_STYLE,
+    LOAD_STYLE,
+    FORWARD_STYLE,
+    BACKWARD_STYLE,
+    WEIGHT_STYLE,
+    COPY_STYLE,
+)
 
 OUTLINE_STYLE: dict[str, Any] = {"facecolor": "none", "edgecolor": "black", "linewidth": 1.3}
 
@@ -34,8 +43,8 @@ def style_of(lane: str, span: Span) -> dict[str, str]:
     """Return how a span looks: one of `STYLES`."""
     if span.is_copy:
         return COPY_STYLE
-    if re.fullmatch(r"[FB]\d+", span.name):
-        return FORWARD_STYLE if span.name[0] == "F" else BACKWARD_STYLE
+    if re.fullmatch(r"[FBW]\d+'*", span.name):
+        return {"F": FORWARD_STYLE, "B": BACKWARD_STYLE, "W": WEIGHT_STYLE}[span.name[0]]
     return {"Python": ISSUE_STYLE, "input": LOAD_STYLE}.get(lane, COMPUTE_STYLE)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import itertools
+import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +12,7 @@ from d2l_local.mxnet.device import devices
 from d2l_local.simulate import links
 
 from mxnet import autograd, nd
+from mxnet.base import _LIB, check_call
 
 
 class Links(links.Links):
@@ -42,12 +46,46 @@ class Links(links.Links):
         nd.waitall()
 
     def _finish(self, i, x):
+        if self.devices[i].device_type == "cpu":
+            _wait_in_own_queue(x)
         x.wait_to_read()
 
     def _at_once(self, calls):
         with ThreadPoolExecutor(len(calls)) as threads:
             for future in [threads.submit(call) for call in calls]:
                 future.result()
+
+
+class _Context(ctypes.Structure):
+    _fields_ = [("device_type", ctypes.c_int), ("device_id", ctypes.c_int)]
+
+
+_computed: dict[int, threading.Event] = {}
+_numbers = itertools.count(1)  # 0 would come back as None
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+def _set(_context, number):
+    _computed.pop(number).set()
+
+
+def _wait_in_own_queue(x, seconds=5.0):
+    """Wait until the queue of its device has come to an array; at most so long.
+
+    ``wait_to_read`` waits in the queue of ``cpu(0)``, whatever the array's device: behind the
+    operation that ``cpu(0)`` has just begun. What fails never calls, hence the limit.
+    """
+    push = getattr(_LIB, "MXEnginePushSyncND", None)  # Not in the oldest versions
+    if push is None:
+        return
+    number = next(_numbers)
+    _computed[number] = computed = threading.Event()
+    context = _Context(x.context.device_typeid, x.context.device_id)
+    read, nothing = (ctypes.c_void_p * 1)(x.handle), (ctypes.c_void_p * 0)()
+    arguments = _set, ctypes.c_void_p(number), None, ctypes.byref(context)
+    # A priority other than 0: never put off in order to be executed with others in bulk
+    check_call(push(*arguments, read, 1, nothing, 0, None, 1, b"WaitForVar"))
+    computed.wait(seconds)
 
 
 class _Carry(autograd.Function):

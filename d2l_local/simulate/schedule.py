@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from d2l_local.base.arguments import positive_integer
@@ -114,10 +115,13 @@ def pipeline_schedule(
 
     ``orders[s]`` are the tasks of stage ``s`` in its order: ``F3`` is the forward pass of
     micro-batch 3, which waits for that of stage ``s - 1``; ``B3`` is its backward pass, which
-    waits for that of stage ``s + 1``. ``times`` has the seconds of each kind of task
-    (``{"F": 1, "B": 2}``), or is a recording, whose tasks take as long here. Sending takes no
-    time. The lanes are called ``stage 0``, ``stage 1``, …. Raises ValueError for an order that no
-    pipeline can keep, and for ``times`` that lack a task or are not 0 or more.
+    waits for that of stage ``s + 1``. If a device has several pieces of the network, ``F3'`` is
+    what it does with the second one, after the last device has done ``F3``. If ``B3`` computes
+    only the gradient of the input, ``W3`` computes that of the weights, which nobody waits for.
+    ``times`` has the seconds of each kind of task (``{"F": 1, "B": 2}``), or is a recording, whose
+    tasks take as long here. Sending takes no time. The lanes are called ``stage 0``, ``stage 1``,
+    …. Raises ValueError for an order that no pipeline can keep, and for ``times`` that lack a task
+    or are not 0 or more.
     """
 
     def seconds(s: int, name: str) -> float:
@@ -130,13 +134,27 @@ def pipeline_schedule(
             raise ValueError(f"the recording has {name} {len(spans)} times on {stage(s)}, not once")
         return spans[0].end - spans[0].start
 
-    receivers = {(neighbor(s, name), name): s for s, order in enumerate(orders) for name in order}
+    tasks = [(s, name) for s, order in enumerate(orders) for name in order]
+    senders = {_receiver(s, name, len(orders)): (stage(s), name) for s, name in tasks}
     plan: dict[str, list[Task]] = {}
     for s, order in enumerate(orders):
-        plan[stage(s)] = tasks = []
+        plan[stage(s)] = todo = []
         for i, name in enumerate(order):
-            needs = [(stage(receivers[s, name]), name)] if (s, name) in receivers else []
-            if name[0] == "B" and f"F{name[1:]}" not in order[:i]:
-                raise ValueError(f"{stage(s)} does {name} before F{name[1:]}")
-            tasks.append((name, seconds(s, name), needs))
+            before = {"B": "F", "W": "B"}.get(name[0])
+            if before and before + name[1:] not in order[:i]:
+                raise ValueError(f"{stage(s)} does {name} before {before}{name[1:]}")
+            sender = senders.get((s, name))
+            todo.append((name, seconds(s, name), [sender] if sender else []))
     return schedule(plan)
+
+
+def _receiver(s: int, name: str, p: int) -> tuple[int, str] | None:
+    """Return the stage and the task that wait for a task of stage ``s``; they may not exist."""
+    found = re.fullmatch(r"([FBW])(\d+)('*)", name)
+    if not found:
+        raise ValueError(f"a task of a stage is called F0, B0, F1, …, not {name!r}")
+    kind, j, pieces = found.groups()
+    number = len(pieces) * p + s + (1 if kind == "F" else -1)  # Of the piece of the network
+    if kind == "W" or number < 0:
+        return None
+    return number % p, f"{kind}{j}" + "'" * (number // p)

@@ -87,6 +87,20 @@ def test_the_bubble_is_the_formula_s(kind, p, m):
     assert timeline.idle(*timeline.lanes) == pytest.approx((p - 1) / (m + p - 1))
 
 
+def test_a_device_with_two_pieces_and_a_gradient_in_two_parts():
+    first, last = ["F0", "F1", "F0'", "F1'"], ["B0'", "W0'", "B0", "W0"]
+    timeline = pipeline_schedule([[*first, *last]] * 2, {"F": 1.0, "B": 1.0, "W": 0.5})
+    begins = {
+        lane: {span.name: span.start for span in spans} for lane, spans in timeline.lanes.items()
+    }
+    assert begins["stage 1"] == {
+        "F0": 1, "F1": 2, "F0'": 3, "F1'": 4, "B0'": 5, "W0'": 6, "B0": 7, "W0": 8
+    }  # fmt: skip
+    assert begins["stage 0"]["F0'"] == 2
+    assert begins["stage 0"]["B0'"] == 6
+    assert begins["stage 0"]["B0"] == 8
+
+
 def test_the_slowest_stage_sets_the_tick():
     recorded = Timeline(
         {f"stage {s}": [(f"F{j}", 9 * j, 9 * j + t) for j in range(8)]
@@ -120,6 +134,8 @@ def test_a_task_takes_as_long_as_in_the_recording():
         ),
         ([["forward"]], "F0, B0, F1, …, not 'forward'"),
         ([["C0"]], "not 'C0'"),
+        ([["F0", "W0", "B0"]], "stage 0 does W0 before B0"),
+        ([["F0", "B0'"]], "stage 0 does B0' before F0'"),
         ([["F0", "F1", "F0"]], "stage 0 does F0 twice"),
     ],
 )
