@@ -7,10 +7,11 @@ import threading
 import time
 import weakref
 
-from d2l_local.base.arguments import positive_number
+from d2l_local.base.arguments import positive_integer, positive_number
 from d2l_local.measure.timeline import on_record
 
 import mxnet as mx
+import numpy as np
 from mxnet.kvstore import KVStoreBase
 
 LANE = "cable"
@@ -25,13 +26,20 @@ class Cable(KVStoreBase):
     the cable busy for as long as a ring of k devices needs, 2 (k - 1) / k * n / bytes_per_second
     seconds, one array after the other, and uses no core meanwhile. As in other stores, an exchange
     begins when the gradients are there, and only what reads the sum waits for it. A `Timeline`
-    shows the cable as the lane ``"cable"``. ValueError unless ``bytes_per_second`` is positive.
+    shows the cable as the lane ``"cable"``.
+
+    With ``computers``, this computer is one of so many, which all do the same at the same time, and
+    its devices, say a single one, are connected without a cable. What the others would add is left
+    out: their bytes take time, and add nothing. So one core is enough to see what two would do.
+
+    ValueError unless ``bytes_per_second`` is positive and ``computers`` a positive integer.
     """
 
     type = "cable"
 
-    def __init__(self, bytes_per_second: float):
+    def __init__(self, bytes_per_second: float, computers: int | None = None):
         self.bytes_per_second = positive_number("bytes_per_second", bytes_per_second)
+        self.computers = None if computers is None else positive_integer("computers", computers)
         self._one_at_a_time = threading.Lock()
         self._number = next(_numbers)
         _cables[self._number] = self
@@ -52,7 +60,8 @@ class Cable(KVStoreBase):
         """Whether it does more than to sum: it does not, so that `Trainer` updates."""
         return False
 
-    def _carry(self, num_bytes: int, k: int) -> None:
+    def _carry(self, num_bytes: int, devices: int) -> None:
+        k = self.computers or devices
         with self._one_at_a_time, on_record(LANE, "copy"):
             time.sleep(2 * (k - 1) / k * num_bytes / self.bytes_per_second)
 
@@ -65,10 +74,15 @@ class _Exchange(mx.operator.CustomOp):
         self._cable = cable
 
     def forward(self, is_train, req, in_data, out_data, aux):
-        total = in_data[0].asnumpy()
-        for array in in_data[1:]:
+        first, *others = in_data
+        num_bytes = first.size * np.dtype(first.dtype).itemsize
+        if not others:  # It is the sum already
+            self._cable._carry(num_bytes, 1)
+            return
+        total = first.asnumpy()
+        for array in others:
             total += array.asnumpy()
-        self._cable._carry(total.nbytes, len(in_data))
+        self._cable._carry(num_bytes, len(in_data))
         for array in out_data:
             array._sync_copyfrom(total)
 

@@ -62,6 +62,17 @@ def test_an_exchange_waits_for_its_own_gradients_alone():
     assert len(products) == 3 and timeline.overlap("cable", "cpu/0") > 0.5
 
 
+def test_one_of_two_computers_sends_what_it_has_and_keeps_it():
+    gradients, cable = [nd.ones(100_000)], d2l.Cable(50e6, computers=2)
+    with d2l.Timeline() as timeline:
+        cable.pushpull(0, gradients)
+    assert timeline.busy("cable") >= 4 * 100_000 / 50e6
+    assert (gradients[0].asnumpy() == 1).all()
+    for wrong in (0, -1, 1.5, True, "two"):
+        with pytest.raises(ValueError, match="computers must be a positive integer"):
+            d2l.Cable(50e6, computers=wrong)
+
+
 @pytest.mark.parametrize("speed", (0, -1, float("inf"), float("nan"), "fast", True))
 def test_a_cable_needs_a_speed(speed):
     with pytest.raises(ValueError, match="bytes_per_second must be a positive number"):
