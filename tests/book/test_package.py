@@ -66,8 +66,9 @@ def test_the_wheel_holds_what_a_notebook_imports_and_the_notebooks_and_nothing_e
             expected.add(f"d2l_local/book/{notebook.relative_to(ROOT).as_posix()}")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == expected
-    # An index's limit is 100 MB, and Colab builds it at the start of every notebook.
-    assert wheel.stat().st_size < 18e6
+    # An index's limit is 100 MB, and Colab builds it at the start of every notebook. Data and
+    # weights are 12 MB of it, the notebooks with their figures 5.
+    assert wheel.stat().st_size < 20e6
 
 
 def test_the_metadata_name_version_license_and_what_pip_can_install(wheel):
