@@ -217,20 +217,20 @@ def test_cells_that_need_gpus_are_skipped_with_a_reason(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "tags", "outcome"),
+    ("source", "tags", "outcome", "again"),
     [
-        ("assert tries == 2", ["nbval-ignore-output"], "2 passed, 1 warning"),
-        ("assert tries == 3", ["nbval-ignore-output"], "1 failed, 1 passed, 1 warning"),
-        ("assert tries == 2", [], "1 failed, 1 passed in"),
-        ("1 / (tries - 1)", ["nbval-ignore-output"], "1 failed, 1 passed in"),
-        ("print(tries)", [], "1 failed, 1 passed in"),
+        ("assert tries == 2", ["nbval-ignore-output"], "2 passed", True),
+        ("assert tries == 3", ["nbval-ignore-output"], "1 failed, 1 passed", True),
+        ("assert tries == 2", [], "1 failed, 1 passed", False),
+        ("1 / (tries - 1)", ["nbval-ignore-output"], "1 failed, 1 passed", False),
+        ("print(tries)", [], "1 failed, 1 passed", False),
     ],
 )
-def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcome):
+def test_what_a_measurement_asserts_may_fail_once(tmp_path, source, tags, outcome, again):
     first = code_cell("tries = 0\nprint(tries)", "0\n")
     said = in_this_house(tmp_path, [first, code_cell(f"tries += 1\n{source}", "2\n", *tags)])
     assert outcome in said
-    assert ("failed once and is tried again" in said) == ("warning" in outcome)
+    assert ("failed once and is tried again" in said) == again  # Other warnings may be there, too
 
 
 def test_a_second_try_leaves_out_what_needs_gpus(tmp_path):
