@@ -66,7 +66,8 @@ _numbers = itertools.count(1)  # 0 would come back as None
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 def _set(_context, number):
-    _computed.pop(number).set()
+    if computed := _computed.pop(number, None):  # Else nobody waits for it any more
+        computed.set()
 
 
 def _wait_in_own_queue(x, seconds=5.0):
@@ -86,6 +87,7 @@ def _wait_in_own_queue(x, seconds=5.0):
     # A priority other than 0: never put off in order to be executed with others in bulk
     check_call(push(*arguments, read, 1, nothing, 0, None, 1, b"WaitForVar"))
     computed.wait(seconds)
+    _computed.pop(number, None)
 
 
 class _Carry(autograd.Function):

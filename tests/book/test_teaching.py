@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
+from book.builder import size
 
-ROOT = Path(__file__).resolve().parents[2]
+import pytest
+from this_chapter import CHAPTER, ROOT
+
 PLANS = sorted(ROOT.glob("docs/teaching*.md"))
 each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.name)
 
@@ -52,3 +54,13 @@ def test_the_languages_name_the_same():
         for text in (plan.read_text("utf-8") for plan in PLANS)
     ]
     assert len(names) > 1 and all(other == names[0] for other in names)
+
+
+@pytest.mark.parametrize("framework", ["mxnet", "pytorch"])
+def test_the_chapter_takes_as_long_as_its_index_says(framework):
+    takes = [size.minutes(section, framework) for section in CHAPTER.sections()]
+    hours = sum(each["all"] for each in takes) / 60
+    exercises = sum(each["exercises"] for each in takes) / 60
+    index = (ROOT / "chapters/text/index.md").read_text("utf-8")
+    assert "takes more than twenty hours, of which exercises are more than half" in index
+    assert 20 < hours < 30 and exercises > hours / 2
