@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from typing import NamedTuple
 
 from d2l_local.base.language import say
 from d2l_local.machine.host import num_cores
@@ -13,6 +14,11 @@ import psutil
 
 MOST = 0.05  # The share of the cores that others may have while two devices are compared
 CLOCK = 0.05  # Seconds that say something: the system counts in steps of 0.01, a core at a time
+
+
+# Of each process, named by its number and beginning: the seconds for which it has computed itself,
+# and those of ended processes that it has waited for
+_Own = dict[tuple[int, float], tuple[float, float]]
 
 
 class Crowding:
@@ -30,7 +36,7 @@ class Crowding:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        wall, others = (now - then for now, then in zip(_clocks(), self._before))
+        wall, others = _since(self._before)
         if wall > 0 and others > CLOCK:
             self.share = min(others / wall / num_cores(), 1.0)
 
@@ -54,11 +60,24 @@ class Crowding:
         return num_cores() < 2 or self.share > MOST
 
 
-def _clocks() -> tuple[float, float]:
-    """Seconds on the wall, and for which the cores that are ours have computed for others."""
+class _Clocks(NamedTuple):
+    """Seconds: on the wall, for which the cores that are ours have computed, and for whom."""
+
+    wall: float
+    busy: float
+    own: _Own
+
+
+def _clocks() -> _Clocks:
     with contextlib.suppress(OSError, RuntimeError, IndexError):
-        return time.monotonic(), _busy() - _own()
-    return time.monotonic(), 0.0
+        return _Clocks(time.monotonic(), _busy(), _own())
+    return _Clocks(time.monotonic(), 0.0, {})
+
+
+def _since(before: _Clocks) -> tuple[float, float]:
+    """Seconds on the wall since then, and for which the cores have computed for others."""
+    now = _clocks()
+    return now.wall - before.wall, now.busy - before.busy - _grown(before.own, now.own)
 
 
 def _busy() -> float:
@@ -69,10 +88,27 @@ def _busy() -> float:
     return float(sum(sum(core) - sum(getattr(core, n, 0.0) for n in idle) for core in cores))
 
 
-def _own() -> float:
-    """Seconds for which this process has computed, and those that it has started."""
-    own = sum(os.times()[:4])  # With the processes that it has waited for
+def _own() -> _Own:
+    """Return the seconds of this process and of those that it has started."""
+    own = {(os.getpid(), 0.0): (sum(os.times()[:2]), sum(os.times()[2:4]))}
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):  # It has just ended
-            own += sum(process.cpu_times()[:4])
+            times = process.cpu_times()
+            own[process.pid, process.create_time()] = sum(times[:2]), sum(times[2:4])
     return own
+
+
+def _grown(before: _Own, now: _Own) -> float:
+    """Seconds for which our processes have computed in between.
+
+    A process that has ended is among the seconds of the one that waited for it, those from before
+    as well, which do not count here. If nobody waited for it, as for a worker whose parent ended
+    first, all its seconds are lost; they must not count as negative.
+    """
+    itself = waited = 0.0
+    for process, (computed, of_ended) in now.items():
+        computed_before, of_ended_before = before.get(process, (0.0, 0.0))
+        itself += computed - computed_before
+        waited += of_ended - of_ended_before
+    ended = sum(sum(times) for process, times in before.items() if process not in now)
+    return itself + max(waited - ended, 0.0)

@@ -19,8 +19,7 @@ def clocks(monkeypatch):
     """Let a block of 10 seconds on four cores see others compute for so many seconds."""
 
     def set_to(others, cores=4):
-        times = iter([(100.0, 50.0), (110.0, 50.0 + others)])
-        monkeypatch.setattr(crowding, "_clocks", lambda: next(times))
+        monkeypatch.setattr(crowding, "_since", lambda before: (10.0, others))
         monkeypatch.setattr(crowding, "num_cores", lambda: cores)
         with Crowding() as crowded:
             pass
@@ -76,11 +75,26 @@ def test_own_threads_and_children_are_no_others():
         assert [process.wait() for process in processes] == [0] * cores
 
     for work in (threads, children):
-        worked, (wall, others) = -crowding._own(), crowding._clocks()
+        before = crowding._clocks()
         work()
-        worked, (now, then) = worked + crowding._own(), crowding._clocks()
+        worked = crowding._grown(before.own, crowding._own())
+        wall, others = crowding._since(before)
         assert worked > 0.05, "nothing was computed"
-        assert -0.1 < then - others < 1.1 * cores * (now - wall) - worked + 0.1
+        assert -0.1 < others < 1.1 * cores * wall - worked + 0.1
+
+
+def test_what_has_ended_counts_once():
+    me, child, grandchild = (1, 0.0), (2, 5.0), (3, 6.0)
+    before = {me: (10.0, 0.0), child: (4.0, 0.0)}
+    assert crowding._grown(before, {me: (11.0, 0.0), child: (6.0, 0.0)}) == 3
+    assert crowding._grown(before, {me: (11.0, 5.5)}) == 2.5, "1.5 of the child are new"
+    assert crowding._grown(before, before | {grandchild: (2.0, 0.0)}) == 2
+
+
+def test_a_worker_for_which_nobody_waited_makes_nobody_an_other():
+    """As those of torch.compile, which end when the process that has started them has ended."""
+    before = {(1, 0.0): (10.0, 0.0), (2, 5.0): (1.0, 0.0), (3, 6.0): (90.0, 0.0)}
+    assert crowding._grown(before, {(1, 0.0): (12.0, 1.5)}) == 2
 
 
 def test_a_program_that_we_have_not_started_is():
@@ -93,10 +107,10 @@ def test_a_program_that_we_have_not_started_is():
     done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, check=True)
     stray = crowding.psutil.Process(int(done.stdout))
     try:
-        took, (_, others) = -sum(stray.cpu_times()[:2]), crowding._clocks()
+        took, before = -sum(stray.cpu_times()[:2]), crowding._clocks()
         while took + sum(stray.cpu_times()[:2]) < 0.2:
             time.sleep(0.05)
-        assert crowding._clocks()[1] - others > 0.1
+        assert crowding._since(before)[1] > 0.1
     finally:
         stray.kill()
 
