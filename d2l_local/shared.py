@@ -12,6 +12,7 @@ from d2l_local.machine.host import num_cores
 from d2l_local.machine.storage import bytes_from_disk, file_on_disk
 from d2l_local.measure.allocations import plot_allocations
 from d2l_local.measure.charts import (
+    plot_parts,
     plot_prediction,
     plot_roofline,
     plot_timelines,

@@ -1017,3 +1017,42 @@ def zero(d):
                 y -= height
             d.text(x, floor + 13, str(device), SMALL)
     d.legend(314, **{kind: label for kind, (_, label) in kinds.items()})
+
+
+@figure(780, 390)
+def cuts(d):
+    """Sixteen devices as 2 × 4 × 2: two copies, each layer in four parts, two stages.
+
+    Four machines of four devices. The machines of a row have one copy of the network: the left one
+    the first half of its blocks, the right one the second half. Inside a machine, each device has a
+    quarter of every layer, and all sum their parts. Rows cross from stage to stage, both ways.
+    Between the copies, devices with the same weights sum gradients once a step.
+    """
+    t = d.t
+    lefts, tops, width, height = (130, 470), (66, 216), 290, 112
+    halves = (t("first half of the blocks"), t("second half of the blocks"))
+    for stage, left in enumerate(lefts):
+        d.text(left + width / 2, 34, t("stage {}", stage), bold=True)
+        d.text(left + width / 2, 52, halves[stage], SMALL)
+        for copy, top in enumerate(tops):
+            d.lane(left, top, width, height, t("machine {}", 2 * stage + copy), below=copy == 1)
+    for copy, top in enumerate(tops):
+        d.text(70, top + height / 2 - 9, t("copy {}", copy), bold=True)
+        d.text(70, top + height / 2 + 9, t("half the sequences"), SMALL)
+        d.arrow([(420, top + height / 2), (470, top + height / 2)], both=True)
+    ys = (tops[0] + 68, tops[1] + 44)
+    for stage, left in enumerate(lefts):
+        for i in range(4):
+            x = left + 40 + 70 * i
+            d.arrow([(x, ys[0] + 22), (x, ys[1] - 22)], dash="5 4", both=True)
+            for copy, y in enumerate(ys):
+                if i:
+                    d.arrow([(x - 48, y), (x - 22, y)], ORANGE, both=True)
+                d.box(x, y, 44, 44, str(8 * stage + 4 * copy + i))
+    d.legend(
+        364,
+        compute=t("device: a quarter of each layer"),
+        arrow_orange_both=t("sums of parts"),
+        arrow_both=t("rows"),
+        arrow_dashed_both=t("gradients"),
+    )

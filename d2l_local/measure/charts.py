@@ -151,6 +151,30 @@ def _dot(number: int) -> dict[str, str]:
     return {"color": COLORS[number % len(COLORS)], "marker": marker, "linestyle": "none"}
 
 
+def plot_parts(
+    bars: Mapping[str, Mapping[str, float]], xlabel: str, limit: float | None = None
+) -> Axes:
+    """Draw a bar for each name, put together of its parts one after the other; return the axes.
+
+    All bars have the same parts. A dashed line shows the ``limit`` that none should exceed.
+    """
+    from matplotlib import pyplot as plt
+
+    height = 1.1 + 0.35 * len(bars)
+    ax: Axes = plt.subplots(figsize=(6.5, height), layout="constrained")[1]
+    ends = np.zeros(len(bars))
+    for part in next(iter(bars.values())):
+        sizes = [parts[part] for parts in bars.values()]
+        ax.barh(list(bars), sizes, left=ends, label=part)
+        ends = ends + sizes
+    if limit is not None:
+        ax.axvline(limit, color="0.3", linestyle="--")
+    ax.invert_yaxis()  # The first name on top
+    ax.set(xlabel=xlabel)
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=8)
+    return ax
+
+
 def plot_timelines(
     timelines: Mapping[str, Timeline], predicted: Mapping[str, Timeline] | None = None
 ) -> Figure:

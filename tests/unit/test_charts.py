@@ -6,7 +6,7 @@ import matplotlib
 
 matplotlib.use("agg")
 
-from d2l_local.measure.charts import plot_prediction, plot_roofline, plot_timelines
+from d2l_local.measure.charts import plot_parts, plot_prediction, plot_roofline, plot_timelines
 from d2l_local.measure.timeline import Timeline
 
 import pytest
@@ -129,3 +129,15 @@ def test_a_few_x_near_each_other_are_the_ticks():
     ax.figure.canvas.draw()
     shown = {tick.get_text() for tick in ax.get_yticklabels(minor=True)}
     assert {"0.2", "0.3"} <= shown and "0.4" not in shown
+
+
+def test_parts_stand_one_after_the_other_below_a_limit():
+    bars = {"wide": {"computing": 3.0, "waiting": 1.0}, "deep": {"computing": 3.0, "waiting": 0.5}}
+    ax = plot_parts(bars, "time (s)", limit=3.8)
+    starts = [[bar.get_x() for bar in bars] for bars in ax.containers]
+    widths = [[bar.get_width() for bar in bars] for bars in ax.containers]
+    assert starts == [[0, 0], [3, 3]] and widths == [[3, 3], [1, 0.5]]
+    assert [bars.get_label() for bars in ax.containers] == ["computing", "waiting"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["wide", "deep"]
+    assert list(ax.get_lines()[0].get_xdata()) == [3.8, 3.8] and ax.yaxis_inverted()
+    assert not plot_parts(bars, "time (s)").get_lines()

@@ -101,22 +101,3 @@ def ex_stage(gather_once, trial):
     assert once.sent != 3 * half, "each layer is to be gathered once"
     assert once.sent == 2 * half, f"it sends {once.sent:.2f} bytes, not {2 * half:.2f}"
     assert max(after) == 12 / devices, "drop what was gathered when the pass is over"
-
-
-def ex_combine_batch(answer):
-    foreseen = {
-        8: "that is the choice for 64 sequences: ask the planner again",
-        16: "that group would leave the machine",
-        1: "then the activations do not fit",
-    }
-    d2l.expect(answer, 4, within=0.001, foreseen=foreseen)
-
-
-def ex_combine_zero(seconds):
-    t_x, t_c = 6 * 175e9 / 25e9, 8 * 175e9 * 2048 / (0.51 * 312e12)
-    foreseen = {
-        t_c: "that is the computation; the exchange takes longer",
-        t_x + t_c: "that is the sum, the most it takes",
-        t_x / 3: "the weights are gathered twice, and the gradients are sent, too",
-    }
-    d2l.expect(seconds, t_x, within=0.02, foreseen=foreseen)

@@ -101,22 +101,3 @@ def ex_stage(gather_once, trial):
     assert once.sent != 3 * half, "每一层只应收集一次"
     assert once.sent == 2 * half, f"每个参数发送了{once.sent:.2f}字节，而不是{2 * half:.2f}字节"
     assert max(after) == 12 / devices, "计算完毕，要丢弃收集来的权重"
-
-
-def ex_combine_batch(answer):
-    foreseen = {
-        8: "这是64个序列时的选择：再问一次规划器",
-        16: "这样的组要跨越机器",
-        1: "这样激活放不下",
-    }
-    d2l.expect(answer, 4, within=0.001, foreseen=foreseen)
-
-
-def ex_combine_zero(seconds):
-    t_x, t_c = 6 * 175e9 / 25e9, 8 * 175e9 * 2048 / (0.51 * 312e12)
-    foreseen = {
-        t_c: "这是计算；交换更久",
-        t_x + t_c: "这是和，也就是最长的用时",
-        t_x / 3: "权重要收集两次，梯度也要发送",
-    }
-    d2l.expect(seconds, t_x, within=0.02, foreseen=foreseen)
