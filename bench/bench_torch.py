@@ -550,8 +550,10 @@ def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> lis
     bytes per word for each token, but for a pipeline, whose first stage has none and holds the
     most. It does not know, either, that both devices have the matrix of the words under tp and pp.
     """
-    cells = ("combine_1", "combine-time_1")
-    names = notebook("sharding", "combine-time_1", "pytorch", cells)
+    cells = (
+        "intro_1", "states_1", "activations-guess_1", "activations-lesson_1", "time_1", "time_2",
+    )  # fmt: skip
+    names = notebook("combining-cuts", "time_2", "pytorch", cells)
     whole = d2l.gpt(size, vocabulary, tokens, bias=False, device="meta")
     width, N = whole.tokens.weight.shape[1], sum(p.numel() for p in whole.parameters())
     net = names["Net"](N, len(whole.blocks), width, tokens)
@@ -560,9 +562,8 @@ def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> lis
     runs = torchrun(
         costs_of_cuts, 2, uses=[all_reduce_nccl], options=options, counts=counts, seconds=200
     )
-    costs = [[max(each) for each in zip(*of_ranks)] for of_ranks in zip(*(run[0] for run in runs))]
-    slowest = [max(each) for each in zip(*(run[1] for run in runs))]
-    W = [4 * count / seconds for count, seconds in zip(counts, slowest)]  # Of two, each sends all
+    costs, summing = runs[0]
+    W = [4 * count / seconds for count, seconds in zip(counts, summing)]  # Of two, each sends all
     rate = names["flop"](net, rows) / costs[0][0]
     print(
         f"one GPU: {1e3 * costs[0][0]:.1f} ms, {costs[0][1] / 1e9:.2f} GB, "
@@ -574,17 +575,17 @@ def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> lis
     losses, found = [cost[2] for cost in costs], []
     for cut, (seconds, peak, _) in zip(("dp", "tp", "pp"), costs[1:]):
         degrees = {"dp": 1, "tp": 1, "pp": 1} | {cut: 2}
-        gpu = names["GPU"](rate / 0.51, W[cut == "dp"], W[cut == "dp"])
-        T = names["step_time"](net, gpu, rows, **degrees, b=b)
+        gpu = names["GPU"](rate, W[cut == "dp"], W[cut == "dp"], 80e9, 2)
+        T = names["step_time"](net, gpu, rows, **degrees, b=b, reached=1)
         of_loss = 0 if cut == "pp" else 12 * vocabulary * b * tokens / degrees["tp"]
-        size_ = names["memory"](net, **degrees, b=b) + of_loss
+        held = names["memory"](net, **degrees, b=b) + of_loss
         name = f"a GPT of {size}, {cut} = 2: predicted / measured"
         what = f"{name} seconds of a step"
         took = f"{1e3 * seconds:.1f} ms, {costs[0][0] / seconds:.2f} times as fast as one GPU"
         found.append(Row(what, f"{1e3 * T:.1f} ms", took, T / seconds, 0.75, 1.25))
-        ratio = size_ / peak if peak else None  # Without a GPU nothing counts
+        ratio = held / peak if peak else None  # Without a GPU nothing counts
         what = f"{name} bytes of the fuller GPU"
-        found.append(Row(what, f"{size_ / 1e9:.2f} GB", f"{peak / 1e9:.2f} GB", ratio, 0.9, 1.1))
+        found.append(Row(what, f"{held / 1e9:.2f} GB", f"{peak / 1e9:.2f} GB", ratio, 0.9, 1.1))
     apart = max(losses) / min(losses) - 1
     return [*found, Row("the same: losses after a step apart by", "", "", 1 + apart, None, 1.01)]
 
@@ -639,6 +640,10 @@ def decoding_costs(device, size, context, options):
     return alone, best(part), several, error.item(), W
 
 
+def decoding_of_sizes(device, sizes, context, options):
+    return [decoding_costs(device, size, context, options) for size in sizes]
+
+
 def tp_decode(sizes=("774M", "6.7B"), context=1024, **options) -> list[Row]:
     """A token at a time from a GPT cut over two GPUs: how much faster than on one, and predicted.
 
@@ -646,11 +651,11 @@ def tp_decode(sizes=("774M", "6.7B"), context=1024, **options) -> list[Row]:
     rest of one GPU's step, t_0, stays. Both as CUDA graphs.
     """
     found, options = [], {"context": 4096, **options}
-    for size in sizes:
-        runs = torchrun(
-            decoding_costs, 2, uses=[captured], size=size, context=context, options=options,
-            seconds=200,
-        )  # fmt: skip
+    of_ranks = torchrun(
+        decoding_of_sizes, 2, uses=[captured, decoding_costs], sizes=sizes, context=context,
+        options=options, seconds=300,
+    )  # fmt: skip
+    for size, runs in zip(sizes, zip(*of_ranks)):
         alone, cut, sums = (
             [max(each) for each in zip(*(run[i] for run in runs))] for i in range(3)
         )

@@ -80,12 +80,12 @@ def cut_costs(
     tokens: int = 1024,
     vocabulary: int = 50_304,
 ) -> tuple[float, int, float]:
-    """Return what a step of `cut_step` costs a process: seconds, and bytes at its peak; and a loss.
+    """Return what a step of `cut_step` costs: seconds, and bytes at the peak; and a loss.
 
     It trains a `gpt` of a ``size`` in bfloat16 on ``rows`` random rows of ``tokens``. Seconds and
-    bytes are those of `step_costs`, without Python's. The loss is that after a step, of the same
-    rows, by which cuts can be compared: each begins with the same weights. ValueError as `cut_step`
-    and `gpt`.
+    bytes are those of `step_costs`, of the process that takes most. The loss is that after a step,
+    of the same rows, by which cuts can be compared: each begins with the same weights. ValueError
+    as `cut_step` and `gpt`.
     """
     gc.collect()  # So that what came before leaves its memory
     torch.manual_seed(0)
@@ -95,7 +95,9 @@ def cut_costs(
     step(ids)
     loss = step(ids).item()
     seconds, _, peak = step_costs(lambda _: step(ids), rows)
-    return seconds, peak, loss
+    most = torch.tensor([seconds, peak], dtype=torch.float64, device=device)
+    dist.all_reduce(most, dist.ReduceOp.MAX)
+    return most[0].item(), int(most[1]), loss
 
 
 def cut_blocks(
