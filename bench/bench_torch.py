@@ -560,7 +560,7 @@ def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> lis
     options = {"size": size, "rows": rows, "b": b, "tokens": tokens, "vocabulary": vocabulary}
     counts = [b * tokens * width // 2, N // 2]  # Of numbers in float32 with as many bytes
     runs = torchrun(
-        costs_of_cuts, 2, uses=[all_reduce_nccl], options=options, counts=counts, seconds=200
+        costs_of_cuts, 2, uses=[all_reduce_nccl], options=options, counts=counts, seconds=150
     )
     costs, summing = runs[0]
     W = [4 * count / seconds for count, seconds in zip(counts, summing)]  # Of two, each sends all
@@ -653,7 +653,7 @@ def tp_decode(sizes=("774M", "6.7B"), context=1024, **options) -> list[Row]:
     found, options = [], {"context": 4096, **options}
     of_ranks = torchrun(
         decoding_of_sizes, 2, uses=[captured, decoding_costs], sizes=sizes, context=context,
-        options=options, seconds=300,
+        options=options, seconds=150,
     )  # fmt: skip
     for size, runs in zip(sizes, zip(*of_ranks)):
         alone, cut, sums = (
@@ -686,7 +686,9 @@ def tp_decode(sizes=("774M", "6.7B"), context=1024, **options) -> list[Row]:
             Row(f"the same, {size}: error of a score", "", "", error, None, 0.05),
         ]
     pays = (sums[1] * W / 6) ** 0.5  # Half of 24 d² bytes of a block take as long as 2 all-reduces
-    return [*found, Row("the width from which tp should pay in decoding", "", f"{pays:.0f}", pays)]
+    rate = f"an all-reduce {1e6 * sums[1]:.1f} µs, W {W / 1e12:.2f} TB/s"
+    what = "the width from which tp should pay in decoding"
+    return [*found, Row(what, rate, f"{pays:.0f}", pays)]
 
 
 # ---- The classic training ------------------------------------------------------------------------
@@ -726,7 +728,7 @@ def resnet_classic(epochs=5, width=64) -> list[Row]:
     runs = {
         n: torchrun(
             classic_epochs, n, uses=uses, batch_size=256 * n, lr=0.1 * n, num_epochs=epochs,
-            width=width, seconds=300,
+            width=width, seconds=150,
         )[0]
         for n in (1, 2)
     }  # fmt: skip
