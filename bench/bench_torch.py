@@ -530,6 +530,226 @@ def shards() -> list[Row]:
     return rows
 
 
+# ---- A GPT, cut over two GPUs --------------------------------------------------------------------
+
+
+def costs_of_cuts(device, options, counts):
+    """Seconds, bytes and a loss for each of the cuts; seconds of all-reduces of such counts."""
+    from d2l_local import torch as d2l
+
+    cuts = (None, "dp", "tp", "pp")
+    costs = [d2l.cut_costs(device, cut, **options) for cut in cuts]
+    return costs, all_reduce_nccl(device, counts)
+
+
+def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> list[Row]:
+    """A GPT cut in three ways over two GPUs: the section's planner against the runs.
+
+    Its computing rate is that of one GPU's step, and its bandwidths are those of NCCL, for what a
+    block returns and for all gradients. To its memory the loss is added, which it leaves out: 12
+    bytes per word for each token, but for a pipeline, whose first stage has none and holds the
+    most. It does not know, either, that both devices have the matrix of the words under tp and pp.
+    """
+    cells = (
+        "intro_1", "states_1", "activations-guess_1", "activations-lesson_1", "time_1", "time_2",
+    )  # fmt: skip
+    names = notebook("combining-cuts", "time_2", "pytorch", cells)
+    whole = d2l.gpt(size, vocabulary, tokens, bias=False, device="meta")
+    width, N = whole.tokens.weight.shape[1], sum(p.numel() for p in whole.parameters())
+    net = names["Net"](N, len(whole.blocks), width, tokens)
+    options = {"size": size, "rows": rows, "b": b, "tokens": tokens, "vocabulary": vocabulary}
+    counts = [b * tokens * width // 2, N // 2]  # Of numbers in float32 with as many bytes
+    runs = torchrun(
+        costs_of_cuts, 2, uses=[all_reduce_nccl], options=options, counts=counts, seconds=150
+    )
+    costs, summing = runs[0]
+    W = [4 * count / seconds for count, seconds in zip(counts, summing)]  # Of two, each sends all
+    rate = names["flop"](net, rows) / costs[0][0]
+    print(
+        f"one GPU: {1e3 * costs[0][0]:.1f} ms, {costs[0][1] / 1e9:.2f} GB, "
+        f"{rate / 1e12:.0f} TFLOP/s; "
+        f"all-reduce of {4e-6 * counts[0]:.0f} and {4e-6 * counts[1]:.0f} MB: "
+        f"{W[0] / 1e9:.0f} and {W[1] / 1e9:.0f} GB/s; losses {[cost[2] for cost in costs]}",
+        file=sys.stderr,
+    )
+    losses, found = [cost[2] for cost in costs], []
+    for cut, (seconds, peak, _) in zip(("dp", "tp", "pp"), costs[1:]):
+        degrees = {"dp": 1, "tp": 1, "pp": 1} | {cut: 2}
+        gpu = names["GPU"](rate, W[cut == "dp"], W[cut == "dp"], 80e9, 2)
+        T = names["step_time"](net, gpu, rows, **degrees, b=b, reached=1)
+        of_loss = 0 if cut == "pp" else 12 * vocabulary * b * tokens / degrees["tp"]
+        held = names["memory"](net, **degrees, b=b) + of_loss
+        name = f"a GPT of {size}, {cut} = 2: predicted / measured"
+        what = f"{name} seconds of a step"
+        took = f"{1e3 * seconds:.1f} ms, {costs[0][0] / seconds:.2f} times as fast as one GPU"
+        found.append(Row(what, f"{1e3 * T:.1f} ms", took, T / seconds, 0.75, 1.25))
+        ratio = held / peak if peak else None  # Without a GPU nothing counts
+        what = f"{name} bytes of the fuller GPU"
+        found.append(Row(what, f"{held / 1e9:.2f} GB", f"{peak / 1e9:.2f} GB", ratio, 0.9, 1.1))
+    apart = max(losses) / min(losses) - 1
+    return [*found, Row("the same: losses after a step apart by", "", "", 1 + apart, None, 1.01)]
+
+
+def captured(fn, device):
+    """`d2l.capture` for what exchanges: NCCL's watchdog may ask for an event meanwhile."""
+    if device.type == "cpu":
+        return fn
+    stream = torch.cuda.Stream(device)
+    with torch.cuda.stream(stream):
+        for _ in range(12):
+            fn()
+    torch.cuda.synchronize(device)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        fn()
+    return graph.replay
+
+
+def decoding_costs(device, size, context, options):
+    """Seconds of a step of decoding, whole and cut, issued and as a graph; and of an all-reduce.
+
+    Also the error of the cut step's scores, as a share of the largest.
+    """
+    from d2l_local import torch as d2l
+
+    def best(step):
+        return [d2l.measure(fn, 7, number=20).median for fn in (step, captured(step, device))]
+
+    torch.set_grad_enabled(False)
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.bfloat16)
+    net = d2l.gpt(size, bias=False, device=device, **options)
+    torch.set_default_dtype(torch.float32)
+    cache, new = d2l.Cache(net, 1, context), torch.ones(1, 1, dtype=torch.long, device=device)
+
+    def whole():
+        cache.keep(context - 1)
+        return net(new, cache)
+
+    right, alone = whole(), best(whole)
+    step, kept = d2l.cut_decoder(net, 1, context)
+
+    def part():
+        kept.keep(context - 1)
+        return step(new)
+
+    error = (part() - right).abs().max() / right.abs().max()
+    x = torch.zeros(1, 1, net.tokens.weight.shape[1], dtype=torch.bfloat16, device=device)
+    several = [each / 100 for each in best(lambda: [dist.all_reduce(x) for _ in range(100)])]
+    W = max(d2l.copy_rates(device, [2**32 if device.type == "cuda" else 2**22], 7))
+    return alone, best(part), several, error.item(), W
+
+
+def decoding_of_sizes(device, sizes, context, options):
+    return [decoding_costs(device, size, context, options) for size in sizes]
+
+
+def tp_decode(sizes=("774M", "6.7B"), context=1024, **options) -> list[Row]:
+    """A token at a time from a GPT cut over two GPUs: how much faster than on one, and predicted.
+
+    A step reads half of the weights and of the cache, and waits for two all-reduces a block. The
+    rest of one GPU's step, t_0, stays. Both as CUDA graphs.
+    """
+    found, options = [], {"context": 4096, **options}
+    of_ranks = torchrun(
+        decoding_of_sizes, 2, uses=[captured, decoding_costs], sizes=sizes, context=context,
+        options=options, seconds=150,
+    )  # fmt: skip
+    for size, runs in zip(sizes, zip(*of_ranks)):
+        alone, cut, sums = (
+            [max(each) for each in zip(*(run[i] for run in runs))] for i in range(3)
+        )
+        error, W = max(run[3] for run in runs), min(run[4] for run in runs)
+        net = d2l.gpt(size, bias=False, device="meta", **options)
+        width, layers = net.tokens.weight.shape[1], len(net.blocks)
+        numbers = sum(p.numel() for p in net.parameters()) - net.places.weight.numel()
+        read = 2 * (numbers + context * 2 * layers * width)
+        T = alone[1] - read / 2 / W + 2 * layers * sums[1]
+        found += [
+            Row(
+                f"decoding by the {size} (width {width}), 1 row of {context}: two GPUs by tp "
+                "against one, CUDA graphs",
+                f"{alone[1] / T:.2f} predicted; without graphs {alone[0] / cut[0]:.2f}, "
+                f"{1e3 * cut[0]:.2f} of {1e3 * alone[0]:.2f} ms",
+                f"{1e3 * cut[1]:.2f} of {1e3 * alone[1]:.2f} ms; an all-reduce "
+                f"{1e6 * sums[1]:.1f} µs, without graphs {1e6 * sums[0]:.1f}",
+                alone[1] / cut[1],
+            ),
+            Row(
+                f"the same, {size}: predicted / measured seconds of a step on two GPUs",
+                f"{1e3 * T:.2f} ms",
+                f"{1e3 * cut[1]:.2f} ms",
+                T / cut[1],
+                0.8,
+                1.25,
+            ),
+            Row(f"the same, {size}: error of a score", "", "", error, None, 0.05),
+        ]
+    pays = (sums[1] * W / 6) ** 0.5  # Half of 24 d² bytes of a block take as long as 2 all-reduces
+    rate = f"an all-reduce {1e6 * sums[1]:.1f} µs, W {W / 1e12:.2f} TB/s"
+    what = "the width from which tp should pay in decoding"
+    return [*found, Row(what, rate, f"{pays:.0f}", pays)]
+
+
+# ---- The classic training ------------------------------------------------------------------------
+
+
+def classic_epochs(device, batch_size, lr, num_epochs, width):
+    """`train_resnet` of the section, tested on all images: what that returns."""
+    import time
+
+    from d2l_local import torch as d2l
+
+    torch.set_num_threads(1)
+    train_iter, test_iter = d2l.load_data_fashion_mnist(batch_size)
+    torch.manual_seed(0)
+    net, epochs = nn.parallel.DistributedDataParallel(resnet18(width).to(device)), []  # noqa: F821
+    trainer = torch.optim.SGD(net.parameters(), lr=lr)
+    for _ in range(num_epochs):
+        start = time.monotonic()
+        for X, y in train_iter:
+            train_batch(net, X, y, trainer, device)  # noqa: F821
+        d2l.synchronize()
+        seconds = time.monotonic() - start
+        epochs.append((seconds, *evaluate(net.module, test_iter, device)))  # noqa: F821
+    return epochs
+
+
+def resnet_classic(epochs=5, width=64) -> list[Row]:
+    """ResNet-18 on all of Fashion-MNIST, as an early edition trained it, by the section's cells."""
+    name = f"ResNet-18 on Fashion-MNIST, {epochs} epochs"
+    if not os.environ.get("D2L_DATA"):
+        return [Row(name, "D2L_DATA names no 70,000 images", "", None)]
+    cells = (
+        "left_1", "resnet_1", "resnet-stages_1", "step-pytorch_1", "resnet-train-pytorch_2",
+    )  # fmt: skip
+    names = notebook("multiple-gpus-concise", "resnet-train-pytorch_2", "pytorch", cells)
+    uses = [names[each] for each in ("Residual", "resnet18", "shard", "train_batch", "evaluate")]
+    runs = {
+        n: torchrun(
+            classic_epochs, n, uses=uses, batch_size=256 * n, lr=0.1 * n, num_epochs=epochs,
+            width=width, seconds=150,
+        )[0]
+        for n in (1, 2)
+    }  # fmt: skip
+    best = {n: max(accuracy for _, _, accuracy in run) for n, run in runs.items()}
+    usual = {n: sorted(seconds for seconds, _, _ in run)[len(run) // 2] for n, run in runs.items()}
+    for n, run in runs.items():
+        text = ", ".join(f"{seconds:.2f} s {accuracy:.3f}" for seconds, _, accuracy in run)
+        print(f"{n}, batch {256 * n}, rate {0.1 * n}: {text}", file=sys.stderr)
+    return [
+        Row(
+            f"{name}: an epoch of one GPU, batch 256, over one of two, 512",
+            "13.0 and 6.7 s in an early edition: 1.94",
+            f"{usual[1]:.1f} and {usual[2]:.1f} s",
+            usual[1] / usual[2],
+            at_least=1.3,
+        ),
+        Row(f"{name}: best test accuracy of one GPU", "0.92", "", best[1], at_least=0.88),
+        Row(f"{name}: best test accuracy of two", "0.90", "", best[2], at_least=0.8),
+    ]
+
+
 # ---- One device ----------------------------------------------------------------------------------
 
 
@@ -671,6 +891,9 @@ NEEDS = {
     resnets: 2,
     rings: 2,
     shards: 2,
+    planner: 2,
+    tp_decode: 2,
+    resnet_classic: 2,
     bottleneck: 0,
     memory: 0,
     ladder: 1,

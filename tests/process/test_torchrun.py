@@ -447,3 +447,79 @@ def test_a_transformer_is_replicated_or_sharded():
     count = 2 * 50 * 16 + 2 * (12 * 16**2 + 13 * 16)
     expected = [[count, count, True], [count, count // 2, True], [count, count // 2, True]]
     assert d2l.torchrun(transformers, 2) == [expected] * 2
+
+
+def cut_losses(device, dtype):
+    """Losses of three steps, and the norm of all gradients of the last, for each of the cuts."""
+    from d2l_local import torch as d2l
+
+    found = []
+    for cut in (None, "dp", "tp", "pp"):
+        torch.manual_seed(0)
+        net = d2l.GPT(64, 32, 4, 4, 16, bias=False).to(device, getattr(torch, dtype))
+        step = d2l.cut_step(net, cut, 2)
+        ids = torch.randint(64, (8, 17), device=device)
+        losses = [step(ids).item() for _ in range(3)]
+        norm = net.blocks[0].norm1.weight.grad.float().norm().item()
+        found.append([losses, norm, sum(p.numel() for p in net.parameters())])
+    return found
+
+
+def test_a_gpt_is_cut_in_three_ways_that_compute_what_one_process_does():
+    for rank, (alone, dp, tp, pp) in enumerate(d2l.torchrun(cut_losses, 2, dtype="float32")):
+        assert alone[0][0] > alone[0][2]
+        for cut in (dp, tp, pp):
+            assert cut[0] == pytest.approx(alone[0], rel=1e-5)
+        of_rank_0 = [tp, dp, pp] if rank == 0 else [tp]  # What dp sums there, and the first block
+        assert [each[1] for each in of_rank_0] == pytest.approx([alone[1]] * len(of_rank_0), 1e-4)
+        assert alone[2] == dp[2] == 64 * 32 + 16 * 32 + 4 * (12 * 32**2 + 2 * 32) + 32
+        assert tp[2] == alone[2] - 4 * 6 * 32**2
+        assert pp[2] == alone[2] - 2 * (12 * 32**2 + 2 * 32) - (32 if rank == 0 else 16 * 32)
+
+
+def cut_refusals(device):
+    from d2l_local import torch as d2l
+
+    found = []
+    for heads, bias, cut, b, rows in (
+        (4, False, "ep", 2, 4), (4, True, "tp", 2, 4), (1, False, "tp", 2, 4),
+        (4, False, "tp", 1, 4), (4, False, "dp", 2, 6), (4, False, None, 4, 6),
+    ):  # fmt: skip
+        try:
+            step = d2l.cut_step(d2l.GPT(64, 32, 2, heads, 16, bias), cut, b)
+            step(torch.zeros(rows, 17, dtype=torch.long))
+        except ValueError as error:
+            found.append(str(error))
+    return found
+
+
+def test_what_cannot_be_cut_is_refused():
+    assert d2l.torchrun(cut_refusals, 2)[1] == [
+        "there is no cut 'ep', but 'dp', 'tp', 'pp', and None",
+        "cut a network without biases: their sums would have them k times",
+        "1 heads cannot be divided by 2",
+        "1 rows of a micro-batch cannot be divided by 2",
+        "6 rows cannot be divided by 4",
+        "6 rows cannot be divided by 4",
+    ]
+
+
+def decoded(device):
+    from d2l_local import torch as d2l
+
+    torch.manual_seed(0)
+    net = d2l.GPT(64, 32, 4, 4, 16, bias=False).to(device)
+    ids, calls = torch.randint(64, (3, 12), device=device), (5, 1, 6)
+    whole = net(ids)
+    step, cache = d2l.cut_decoder(net, 3, 16)
+    parts = torch.cat([step(part) for part in ids.split(calls, dim=1)], dim=1)
+    cache.keep(0)
+    errors = [(x - whole).abs().max().item() for x in (parts, step(ids))]
+    costs = d2l.cut_costs(device, "pp", "tiny", rows=4, b=1, tokens=8, vocabulary=32)
+    return errors, cache.kept[0].shape, costs
+
+
+def test_a_decoder_cut_by_heads_gives_the_scores_of_the_whole_and_what_a_cut_costs():
+    for errors, shape, (seconds, peak, loss) in d2l.torchrun(decoded, 2):
+        assert max(errors) < 1e-5 and shape == [2, 3, 2, 16, 8]
+        assert seconds > 0 and (peak > 0) == (d2l.num_gpus() > 1) and 2 < loss < 4
