@@ -79,7 +79,7 @@ def why_not(run: Run) -> str | None:
     """Say why what was measured in a run is not certified; None if it is."""
     record = run.get("others")
     if record is None:
-        return "executed before outputs were certified"
+        return "executed without a certificate"
     if record["share"] > MOST:
         return f"other programs took {record['share']:.0%} of the cores while {record['cell']} ran"
     for what in ("copy", "product"):

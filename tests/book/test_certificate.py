@@ -33,7 +33,7 @@ def test_what_is_certified():
     ):
         run = {"others": {**QUIET, **loud}}
         assert why_not(run) == told and loudness(run) > 1
-    assert why_not({}) == "executed before outputs were certified"
+    assert why_not({}) == "executed without a certificate"
 
 
 def test_a_witness_judges_timed_cells_over_half_a_second(monkeypatch):
