@@ -292,9 +292,9 @@ def one_device(framework: str = "mxnet") -> dict:
     """Memory predicted over measured, and what recomputation saves and costs, by the section."""
     cells = (
         "intro", "network", "block", "whole", "count", "step", "scale-model", "loss-guess_1",
-        "peak_1", "chunks_1", "chunks_2", "recompute_1", "saw_1", "recompute-guess_1",
+        "peak_1", "chunks_1", "chunks_2", "recompute_1", "saw_1", "recompute-guess_2",
     )  # fmt: skip
-    names = notebook("gpt", "recompute-guess_1", framework, cells)
+    names = notebook("gpt", "recompute-guess_2", framework, cells)
     predicted = {
         f"a GPT of {layers} blocks, V = {vocabulary}": ratio
         for (vocabulary, _, layers, _), ratio in zip(names["sizes"], names["ratios"])

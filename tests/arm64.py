@@ -60,8 +60,8 @@ LINKS = (
 # Rows and repetitions of the notebooks that would take the emulator a quarter of an hour.
 SMALLER = (
     "sed -i 's/else 1000/else 200/' index.ipynb && "
-    "sed -i 's/ 40, number=50)/ 4, number=5)/; s/(both, 12,/(both, 2,/' hybridize.ipynb && "
-    "sed -i 's/= 50 if width/= 5 if width/' hybridize.ipynb"
+    "sed -i 's/ 40, number=50)/ 4, number=5)/; s/(jobs, 12,/(jobs, 2,/' hybridize.ipynb && "
+    "sed -i 's/, 10 if width/, 1 if width/' hybridize.ipynb"
 )
 TRIALS = {
     "preflight": ".venv/bin/python -m d2l_local",
