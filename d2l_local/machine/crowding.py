@@ -15,7 +15,6 @@ import psutil
 MOST = 0.05  # The share of the cores that others may have while two devices are compared
 CLOCK = 0.05  # Seconds that say something: the system counts in steps of 0.01, a core at a time
 
-
 # Of each process, named by its number and beginning: the seconds for which it has computed itself,
 # and those of ended processes that it has waited for
 _Own = dict[tuple[int, float], tuple[float, float]]
