@@ -1,20 +1,25 @@
 """Whether other programs had a hand in what a notebook measured while it was executed.
 
 A run records what *others* took of the cores while cells that measure were executed, at worst;
-how fast a fixed copy and a fixed product were before and after, because a neighbor can take the
-memory's bandwidth without taking a core; and what troubled the GPUs:
+how fast fixed jobs were before and after, because a neighbor can take the memory's bandwidth
+without taking a core; and what troubled the GPUs:
 
     {"others": {"share": 0.013, "cell": "loops_1", "copy": [9.8, 9.7], "product": [91, 92]}}
 
-(copy in GB/s, product in GFLOP/s). The system counts a core's time in steps of 10 ms, so that
-short cells are judged together, half a second at least.
+The jobs are of the device that a notebook measures. On CPU cores they are a copy (GB/s) and a
+product (GFLOP/s). On a GPU, whose memory no neighbor shares, they are the same there, and what it
+gets from its host: a *transfer* from pinned memory (GB/s), and Python's *calls* (millions a
+second). The system counts a core's time in steps of 10 ms, so that short cells are judged
+together, half a second at least.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +34,7 @@ Run = dict[str, Any]  # As it stands in a notebook's metadata
 DRIFT = 0.15  # A copy that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
 TRIES = 3  # Executions of a section until it is published uncertified
+JOBS = "copy", "product", "transfer", "calls"
 SLOWED = "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown"
 
 
@@ -36,7 +42,7 @@ class Witness:
     """Looks at what else the machine does, from `begin` to `end`, while cells are executed."""
 
     def __init__(self) -> None:
-        self.record: dict[str, Any] = {"share": 0.0, "copy": [], "product": []}
+        self.record: dict[str, Any] = {"share": 0.0}
 
     def begin(self) -> None:
         self._refer()
@@ -68,11 +74,10 @@ class Witness:
             self.record.update(gpus=slowed)
 
     def _refer(self) -> None:
-        copy, product = _references()
-        self.record["copy"].append(copy)
-        self.record["product"].append(product)
         if others := _gpu_processes():
             self.record.update(gpus=others)
+        for job, rate in _references().items():
+            self.record.setdefault(job, []).append(rate)
 
 
 def why_not(run: Run) -> str | None:
@@ -82,21 +87,37 @@ def why_not(run: Run) -> str | None:
         return "executed without a certificate"
     if record["share"] > MOST:
         return f"other programs took {record['share']:.0%} of the cores while {record['cell']} ran"
-    for what in ("copy", "product"):
-        before, after = record[what]
+    for job, (before, after) in _jobs(record).items():
         if abs(after / before - 1) > DRIFT:
-            return f"a {what}, {before:g} before and {after:g} after, lost or gained its share"
+            return f"{job}: {before:g} before and {after:g} after, further apart than {DRIFT:.0%}"
     return str(record["gpus"]) if "gpus" in record else None
 
 
 def loudness(run: Run) -> float:
     """Return how far others have disturbed a run: at most 1 if it is certified."""
     record: dict[str, Any] = run["others"]
-    drifts = [abs(after / before - 1) for before, after in (record["copy"], record["product"])]
+    drifts = [abs(after / before - 1) for before, after in _jobs(record).values()]
     return float(max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record))
 
 
-def _references() -> tuple[float, float]:
+def _jobs(record: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the rates of the fixed jobs, before and after."""
+    return {job: rates for job, rates in record.items() if job in JOBS}
+
+
+def _references() -> dict[str, float]:
+    """Return how fast the fixed jobs are now."""
+    with contextlib.suppress(ImportError):
+        import torch
+
+        if torch.cuda.is_available():
+            rates = _of_gpu()
+            torch.cuda.empty_cache()  # The notebook is to have all of the memory
+            return rates
+    return _of_cpu()
+
+
+def _of_cpu() -> dict[str, float]:
     """Return how fast a copy (GB/s, read and written) and a product (GFLOP/s) are now."""
     import numpy as np
 
@@ -104,23 +125,51 @@ def _references() -> tuple[float, float]:
     target, result = np.empty_like(source), np.empty_like(rows)
     copy = _median(lambda: np.copyto(target, source))
     product = _median(lambda: np.dot(rows, rows, out=result))
-    return round(2 * source.nbytes / copy / 1e9, 1), round(2 * len(rows) ** 3 / product / 1e9)
+    return {
+        "copy": round(2 * source.nbytes / copy / 1e9, 1),
+        "product": round(2 * len(rows) ** 3 / product / 1e9),
+    }
 
 
-def _median(job: Callable[[], object]) -> float:
-    """Return the median time of a job in seconds; it begins warm."""
+def _of_gpu() -> dict[str, float]:
+    """Return how fast the first GPU's copy, product and transfer are now, and Python's calls."""
+    import torch
+
+    rows = torch.ones(4096, 4096, dtype=torch.bfloat16, device="cuda")
+    source = torch.ones(2**28, dtype=torch.uint8, device="cuda")
+    result, target, pinned = rows.clone(), source.clone(), source.cpu().pin_memory()
+    for _ in range(500):  # Until the clocks of an idle GPU have risen
+        torch.mm(rows, rows, out=result)
+    wait = torch.cuda.synchronize
+    product = _median(lambda: torch.mm(rows, rows, out=result), wait)
+    copy = _median(lambda: target.copy_(source), wait)
+    transfer = _median(lambda: source.copy_(pinned, non_blocking=True), wait)
+    calls = _median(lambda: [len("") for _ in range(10**5)])
+    return {
+        "copy": round(2 * pinned.nbytes / copy / 1e9),
+        "product": round(2 * 4096**3 / product / 1e9),
+        "transfer": round(pinned.nbytes / transfer / 1e9, 1),
+        "calls": round(0.1 / calls, 1),
+    }
+
+
+def _median(job: Callable[[], object], wait: Callable[[], None] = lambda: None) -> float:
+    """Return the median time of a job, and of the wait for its end, in seconds; it begins warm."""
     times = []
     for _ in range(16):
         started = time.perf_counter()
         job()
+        wait()
         times.append(time.perf_counter() - started)
     return statistics.median(times[1:])
 
 
 def _gpu_processes() -> str | None:
     """Say which processes use GPUs while none of the notebook's does."""
-    pids = _smi("--query-compute-apps=pid").split()
-    return f"GPUs were used by {len(pids)} other processes" if pids else None
+    torch = sys.modules.get("torch")
+    own = int(torch is not None and torch.cuda.is_initialized())  # Since the first reference
+    others = len(_smi("--query-compute-apps=pid").split()) - own
+    return f"GPUs were used by {others} other processes" if others > 0 else None
 
 
 def _slowed() -> str | None:
@@ -134,7 +183,9 @@ def _smi(query: str) -> str:
     """Return what NVIDIA's tool answers; nothing without GPUs."""
     if facts().get("gpus"):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES")
             command = ["nvidia-smi", query, "--format=csv,noheader"]
+            command += [f"--id={visible}"] if visible else []
             found = subprocess.run(command, capture_output=True, text=True, timeout=20)
             return "" if found.returncode else found.stdout
     return ""

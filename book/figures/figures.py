@@ -1052,7 +1052,7 @@ def cuts(d):
     d.legend(
         364,
         compute=t("device: a quarter of each layer"),
-        arrow_orange_both=t("sums of parts"),
+        arrow_orange_both=t("exchange in blocks"),
         arrow_both=t("rows"),
         arrow_dashed_both=t("gradients"),
     )
