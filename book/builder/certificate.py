@@ -7,10 +7,9 @@ without taking a core; and what troubled the GPUs:
     {"others": {"share": 0.013, "cell": "loops_1", "copy": [9.8, 9.7], "product": [91, 92]}}
 
 The jobs are of the device that a notebook measures. On CPU cores they are a copy (GB/s) and a
-product (GFLOP/s). On a GPU, whose memory no neighbor shares, they are the same there, and what it
-gets from its host: a *transfer* from pinned memory (GB/s), and Python's *calls* (millions a
-second). The system counts a core's time in steps of 10 ms, so that short cells are judged
-together, half a second at least.
+product (GFLOP/s). On a GPU, whose memory no neighbor shares, they are the same there, and a
+*transfer* from the host's pinned memory (GB/s). The system counts a core's time in steps of
+10 ms, so that short cells are judged together, half a second at least.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Run = dict[str, Any]  # As it stands in a notebook's metadata
 DRIFT = 0.15  # A copy that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
 TRIES = 3  # Executions of a section until it is published uncertified
-JOBS = "copy", "product", "transfer", "calls"
+JOBS = "copy", "product", "transfer"
 SLOWED = "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown"
 
 
@@ -132,7 +131,7 @@ def _of_cpu() -> dict[str, float]:
 
 
 def _of_gpu() -> dict[str, float]:
-    """Return how fast the first GPU's copy, product and transfer are now, and Python's calls."""
+    """Return how fast the first GPU's copy, product and transfer are now."""
     import torch
 
     rows = torch.ones(4096, 4096, dtype=torch.bfloat16, device="cuda")
@@ -144,12 +143,10 @@ def _of_gpu() -> dict[str, float]:
     product = _median(lambda: torch.mm(rows, rows, out=result), wait)
     copy = _median(lambda: target.copy_(source), wait)
     transfer = _median(lambda: source.copy_(pinned, non_blocking=True), wait)
-    calls = _median(lambda: [len("") for _ in range(10**5)])
     return {
         "copy": round(2 * pinned.nbytes / copy / 1e9),
         "product": round(2 * 4096**3 / product / 1e9),
         "transfer": round(pinned.nbytes / transfer / 1e9, 1),
-        "calls": round(0.1 / calls, 1),
     }
 
 

@@ -29,7 +29,7 @@ def test_what_is_certified():
         ({"share": 0.06}, "other programs took 6% of the cores while a ran"),
         ({"copy": [10.0, 8.0]}, "copy: 10 before and 8 after, further apart than 15%"),
         ({"product": [80, 100]}, "product: 80 before and 100 after, further apart than 15%"),
-        ({"calls": [30, 20]}, "calls: 30 before and 20 after, further apart than 15%"),
+        ({"transfer": [30, 20]}, "transfer: 30 before and 20 after, further apart than 15%"),
         ({"gpus": "a GPU slowed its clock down"}, "a GPU slowed its clock down"),
     ):
         run = {"others": {**QUIET, **loud}}
