@@ -6,9 +6,10 @@ without taking a core; and what troubled the GPUs:
 
     {"others": {"share": 0.013, "cell": "loops_1", "copy": [9.8, 9.7], "product": [91, 92]}}
 
-The jobs are of the device that a notebook measures. On CPU cores they are a copy (GB/s) and a
-product (GFLOP/s). On a GPU, whose memory no neighbor shares, they are the same there, and a
-*transfer* from the host's pinned memory (GB/s). The system counts a core's time in steps of
+The jobs are a copy (GB/s) and a product (GFLOP/s) on CPU cores or, where PyTorch has a GPU, on the
+first one, whose memory no neighbor shares, and there a *transfer* from the host's pinned memory
+(GB/s). None of them sees how fast Python runs, which on shared cores changes from one moment to
+the next. The system counts a core's time in steps of
 10 ms, so that short cells are judged together, half a second at least.
 """
 
@@ -30,7 +31,7 @@ from d2l_local.machine.facts import facts
 from nbformat import NotebookNode
 
 Run = dict[str, Any]  # As it stands in a notebook's metadata
-DRIFT = 0.15  # A copy that is so much slower or faster afterwards had company
+DRIFT = 0.15  # A job that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
 TRIES = 3  # Executions of a section until it is published uncertified
 JOBS = "copy", "product", "transfer"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from book.builder.dependencies import dependencies
+from book.builder.dependencies import because
 from book.builder.notebook import measures
 
 MOST = 3  # Second tries in one run
@@ -24,10 +24,28 @@ def claim_failed(cell: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) 
 
 
 def to_measure_again(cells: Sequence[Mapping[str, Any]], index: int) -> list[int]:
-    """Return the earlier cells that a cell uses and that measure, or depend on what is measured."""
-    needed = dependencies([cell["source"] for cell in cells])
-    measured = {i for i in needed[index] if measures(cells[i])}
-    return [i for i in sorted(needed[index]) if i in measured or needed[i] & measured]
+    """Return the earlier cells that measure what a cell judges, and those that reckon with it.
+
+    These are the nearest that measure, on each way back from the names of the cell to the cells
+    that set them. What lies before is still there. So nothing is executed twice whose output is
+    compared: it does not depend on a measurement, and a second network may have other weights.
+    """
+    everything = range(len(cells))  # A mention changes nothing that would have to be made again
+    ways = because([cell["source"] for cell in cells], everything)
+    again: set[int] = set()
+
+    def leads_to_a_measurement(end: int) -> bool:
+        named = [i for i, (by, _) in ways[end].items() if by == end]
+        found = [
+            i
+            for i in named
+            if measures(cells[i]) or not cells[i].get("outputs") and leads_to_a_measurement(i)
+        ]
+        again.update(found)
+        return bool(found)
+
+    leads_to_a_measurement(index)
+    return sorted(again)
 
 
 def too_many(again: int) -> str | None:

@@ -1025,8 +1025,8 @@ def cuts(d):
 
     Four machines of four devices. The machines of a row have one copy of the network: the left one
     the first half of its blocks, the right one the second half. Inside a machine, each device has a
-    quarter of every layer, and all sum their parts. Rows cross from stage to stage, both ways.
-    Between the copies, devices with the same weights sum gradients once a step.
+    quarter of every layer, and all exchange inside each block. Rows cross from stage to stage,
+    both ways. Between the copies, devices with the same weights exchange gradients once a step.
     """
     t = d.t
     lefts, tops, width, height = (130, 470), (66, 216), 290, 112
@@ -1052,7 +1052,7 @@ def cuts(d):
     d.legend(
         364,
         compute=t("device: a quarter of each layer"),
-        arrow_orange_both=t("exchange in blocks"),
+        arrow_orange_both=t("exchange inside blocks"),
         arrow_both=t("rows"),
         arrow_dashed_both=t("gradients"),
     )
