@@ -9,8 +9,8 @@ without taking a core; and what troubled the GPUs:
 The jobs are a copy (GB/s) and a product (GFLOP/s) on CPU cores or, where PyTorch has a GPU, on the
 first one, whose memory no neighbor shares, and there a *transfer* from the host's pinned memory
 (GB/s). None of them sees how fast Python runs, which on shared cores changes from one moment to
-the next. The system counts a core's time in steps of
-10 ms, so that short cells are judged together, half a second at least.
+the next. The system counts a core's time in steps of 10 ms, so that short cells are judged
+together, half a second at least.
 """
 
 from __future__ import annotations
@@ -107,13 +107,14 @@ def _jobs(record: dict[str, Any]) -> dict[str, list[float]]:
 
 def _references() -> dict[str, float]:
     """Return how fast the fixed jobs are now."""
-    with contextlib.suppress(ImportError):
-        import torch
+    if facts().get("gpus"):
+        with contextlib.suppress(ImportError):
+            import torch
 
-        if torch.cuda.is_available():
-            rates = _of_gpu()
-            torch.cuda.empty_cache()  # The notebook is to have all of the memory
-            return rates
+            if torch.cuda.is_available():
+                rates = _of_gpu()
+                torch.cuda.empty_cache()  # The notebook is to have all of the memory
+                return rates
     return _of_cpu()
 
 

@@ -8,6 +8,7 @@ in a run fail it: a lesson that needs luck is none.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ def to_measure_again(cells: Sequence[Mapping[str, Any]], index: int) -> list[int
     ways = because([cell["source"] for cell in cells], everything)
     again: set[int] = set()
 
+    @functools.cache
     def leads_to_a_measurement(end: int) -> bool:
         named = [i for i, (by, _) in ways[end].items() if by == end]
         found = [

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
+import types
 
 from book.builder import build, certificate
 from book.builder.certificate import Witness, loudness, why_not
@@ -104,3 +107,23 @@ def test_a_notebook_that_measures_nothing_needs_no_certificate(tmp_path, monkeyp
     small_chapter.make(tmp_path, small=small_chapter.bilingual(text, "pytorch"))
     assert main(["build", "--root", str(tmp_path)]) == 0
     assert main(["check", "--release", "--root", str(tmp_path)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "told"), [(False, "GPUs were used by 1 other processes"), (True, None)]
+)
+def test_only_gpus_in_sight_are_asked_for_the_processes_of_others(monkeypatch, own, told):
+    """The builder's own context is one of them once it has timed a GPU."""
+    asked = []
+
+    def run(command, **options):
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 0, stdout="4711\n")
+
+    torch = types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: own))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(certificate, "facts", lambda: {"gpus": ["one", "two"]})
+    monkeypatch.setattr(certificate.subprocess, "run", run)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert certificate._gpu_processes() == told
+    assert "--id=1" in asked[0]
