@@ -39,7 +39,7 @@ SLOWED = "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown"
 
 
 class Witness:
-    """Looks at what else the machine does, from `begin` to `end`, while cells are executed."""
+    """Looks at what else the machine does while cells are executed, and before and after."""
 
     def __init__(self) -> None:
         self.record: dict[str, Any] = {"share": 0.0}
@@ -56,8 +56,12 @@ class Witness:
             self._open()
 
     def end(self) -> None:
+        """Look no longer; the notebook's processes are there still, as their ending is not its."""
         time.sleep(max(0.0, WINDOW - (time.monotonic() - self._since)))
         self._close()
+
+    def after(self) -> None:
+        """See how fast the machine is now that the notebook has left it."""
         self._refer()
 
     def _open(self) -> None:

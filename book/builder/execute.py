@@ -62,8 +62,10 @@ def execute(
                 execute_cell(client, cell, number, limits)
             if witness:
                 witness.saw(cell)
+        if witness:
+            witness.end()
     if witness:
-        witness.end()
+        witness.after()
 
 
 def new_client(notebook: NotebookNode, cell_seconds: float, seconds: float) -> NotebookClient:

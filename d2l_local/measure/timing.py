@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -86,8 +87,9 @@ def compare(
     """Time each of several functions ``repeats`` times, one after the other in every round.
 
     So what disturbs the machine for a while disturbs all of them alike, and their times can be
-    compared. Each is called once untimed before; for the arguments and errors see `measure`.
-    ``clock()`` is the time in seconds, by default that on the wall.
+    compared. The order is drawn anew in every round, so that what recurs, as an allocator that
+    alternates between two places, hits all alike, too. Each is called once untimed before; for the
+    arguments and errors see `measure`. ``clock()`` is the time in seconds, by default on the wall.
     """
     positive_integer("repeats", repeats)
     positive_integer("number", number)
@@ -95,8 +97,9 @@ def compare(
     for fn in functions.values():
         fn()
     samples: dict[str, list[tuple[float, float]]] = {name: [] for name in functions}
+    draw = random.Random(0)
     for _ in range(repeats):
-        for name, fn in functions.items():
+        for name, fn in draw.sample([*functions.items()], len(functions)):
             synchronize()
             start = clock()
             for _ in range(number):

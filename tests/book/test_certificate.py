@@ -59,6 +59,7 @@ def test_a_witness_judges_timed_cells_over_half_a_second(monkeypatch):
         cell.id = name
         witness.saw(cell)
     witness.end()
+    witness.after()
     assert witness.record["share"] == 0.3 and witness.record["cell"] == "g"
     assert len(witness.record["copy"]) == len(witness.record["product"]) == 2
     assert min(*witness.record["copy"], *witness.record["product"]) > 0
@@ -81,6 +82,8 @@ def test_a_section_is_executed_again_while_others_compute(
 
         def end(self):
             pass
+
+        after = end
 
     monkeypatch.setattr(build, "Witness", Loud)
     small_chapter.make(tmp_path, small=small_chapter.bilingual(TIMED, "pytorch"))

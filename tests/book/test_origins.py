@@ -29,7 +29,7 @@ PLACES = [
     (11, "Theano, TensorFlow, Chainer, PyTorch", "hybridize", "styles", "Theano|Chainer"),
     (13, "the network 256, 128, 2", "hybridize", "layers_1", r"get_net\(256, 128\)"),
     (15, "only hybrid blocks are traced", "hybridize", "plain_1", r"PlainReLU\(nn\.Block\)"),
-    (19, "what is exported is as fast", "hybridize", "export_3", "imported_gain"),
+    (19, "what is exported is as fast", "hybridize", "export_1", "imported_gain"),
     (20, "a symbol passed to a network", "hybridize", "hybridsequential_1", r"net\(mx\.sym\.var"),
     (21, "hybrid_forward with a hidden value", "hybridize", "frozen_1", r"hidden = F\.relu"),
     (22, "F before hybridize is mxnet.ndarray", "hybridize", "loud", "mxnet.ndarray"),

@@ -112,25 +112,6 @@ def ex_done(done):
             )
 
 
-def ex_merge(combine):
-    def of_part(scores, values):
-        top = scores.max(axis=1, keepdims=True)
-        shares = np.exp(scores - top)
-        return top, shares.sum(axis=1, keepdims=True), shares @ values
-
-    rng = np.random.default_rng()
-    for scale in (1, 1000):
-        scores = scale * np.array([[1.0, 2.0, 0.5, 3.0], [2.0, 1.0, 0.0, -1.0]])
-        scores = scores + rng.random((2, 4))
-        values = rng.normal(size=(4, 3))
-        with np.errstate(all="ignore"):
-            found = combine(of_part(scores[:, :1], values[:1]), of_part(scores[:, 1:], values[1:]))
-        assert len(found) == 3, "three results: top, total, out"
-        assert np.isfinite(found[2]).all(), "large scores overflow: subtract the larger maximum"
-        for ours, wanted in zip(found, of_part(scores, values)):
-            assert np.allclose(ours, wanted), "bring both parts to the same maximum before you add"
-
-
 def ex_rows_first(rows_first):
     links = rows_first.__globals__["links"]  # That counts what the answer sends
     rng = np.random.default_rng()
