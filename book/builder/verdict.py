@@ -12,7 +12,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from book.builder.dependencies import because
+from book.builder.dependencies import names_of
 from book.builder.notebook import measures
 
 MOST = 3  # Second tries in one run
@@ -20,30 +20,43 @@ TRIED_AGAIN = "what it asserts failed once and is tried again"
 
 
 def claim_failed(cell: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether these outputs of a cell that measures end with an assertion that failed."""
-    return measures(cell) and bool(outputs) and outputs[-1].get("ename") == "AssertionError"
+    """Whether an assertion of a cell that measures has failed, by these outputs.
+
+    A figure that it has begun comes after the error.
+    """
+    return measures(cell) and any(each.get("ename") == "AssertionError" for each in outputs)
 
 
 def to_measure_again(cells: Sequence[Mapping[str, Any]], index: int) -> list[int]:
     """Return the earlier cells that measure what a cell judges, and those that reckon with it.
 
     These are the nearest that measure, on each way back from the names of the cell to the cells
-    that set them. What lies before is still there. So nothing is executed twice whose output is
-    compared: it does not depend on a measurement, and a second network may have other weights.
+    that set them last. What lies before is still there. So nothing is executed twice whose output
+    is compared: it does not depend on a measurement, and a second network may have other weights.
+    Nor is a cell that reads a name which has another meaning since.
     """
-    everything = range(len(cells))  # A mention changes nothing that would have to be made again
-    ways = because([cell["source"] for cell in cells], everything)
+    names = [names_of(cell["source"]) for cell in cells]
     again: set[int] = set()
+
+    def sets_last(end: int) -> set[int]:
+        found = set()
+        for name in names[end].read:
+            setters = [j for j in range(end) if name in names[j].bound]
+            if setters and name not in names[setters[-1]].imported:
+                found.add(setters[-1])
+        return found
+
+    def means_the_same(i: int) -> bool:
+        return not any(names[i].read & names[j].bound for j in range(i + 1, index))
 
     @functools.cache
     def leads_to_a_measurement(end: int) -> bool:
-        named = [i for i, (by, _) in ways[end].items() if by == end]
         found = [
             i
-            for i in named
+            for i in sets_last(end)
             if measures(cells[i]) or not cells[i].get("outputs") and leads_to_a_measurement(i)
         ]
-        again.update(found)
+        again.update(filter(means_the_same, found))
         return bool(found)
 
     leads_to_a_measurement(index)

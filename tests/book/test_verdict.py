@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from book.builder.verdict import to_measure_again
+from book.builder.verdict import claim_failed, to_measure_again
 
 from nbformat.v4 import new_code_cell, new_output
 
 TIMED = {"tags": ["nbval-ignore-output"]}
 PRINTED = [new_output("stream", text="3\n")]
+
+
+def test_a_claim_has_failed_also_where_a_figure_comes_after_the_error():
+    error = new_output("error", ename="AssertionError", evalue="", traceback=[])
+    cell = new_code_cell("plot()\nassert fast", metadata=TIMED)
+    assert claim_failed(cell, [*PRINTED, error]) and claim_failed(cell, [error, *PRINTED])
+    assert not claim_failed(cell, PRINTED) and not claim_failed(cell, [])
+    assert not claim_failed(new_code_cell("assert fast"), [error])
 
 
 def test_what_is_printed_and_compared_is_not_made_again():
@@ -22,3 +30,24 @@ def test_what_is_printed_and_compared_is_not_made_again():
     ]
     assert to_measure_again(cells, 4) == [2, 3]
     assert to_measure_again(cells, 5) == []
+
+
+def test_what_reads_a_name_that_means_something_else_by_now_is_not_made_again():
+    cells = [
+        new_code_cell("F = 3"),
+        new_code_cell("share = measure(F)", metadata=TIMED),
+        new_code_cell("F = {}"),
+        new_code_cell("seconds = measure(F)", metadata=TIMED),
+        new_code_cell("assert seconds < share", metadata=TIMED),
+    ]
+    assert to_measure_again(cells, 4) == [3]
+
+
+def test_of_a_name_that_many_cells_set_the_last_counts():
+    cells = [
+        new_code_cell("import d2l\ndevice = d2l.choose()", metadata=TIMED),
+        new_code_cell("with d2l.Crowding() as crowding:\n    fast = measure()", metadata=TIMED),
+        new_code_cell("with d2l.Crowding() as crowding:\n    slow = measure()", metadata=TIMED),
+        new_code_cell("assert slow > 1 or crowding.excuses(d2l.claim)", metadata=TIMED),
+    ]
+    assert to_measure_again(cells, 3) == [2]
