@@ -109,10 +109,11 @@ def times(d2l) -> None:
     assert len(times.samples) == len(times.issued) == 2 and len(calls) == 7
     calls.clear()
     turns = {"a": lambda: calls.append(1), "b": lambda: calls.append(2)}
-    assert list(d2l.compare(turns, 2)) == ["a", "b"] and calls == [1, 2] * 3
+    assert list(d2l.compare(turns, 2)) == ["a", "b"]
+    assert sorted(calls) == [1] * 3 + [2] * 3  # In each of the rounds in an order drawn anew
     calls.clear()
     parts, whole = d2l.together(turns, 2)
-    assert list(parts) == ["a", "b"] and whole > 0 and calls == [1, 2, 1, 2] * 3
+    assert list(parts) == ["a", "b"] and whole > 0 and sorted(calls) == [1] * 6 + [2] * 6
 
     def block():
         with d2l.Benchmark("two") as benchmark:
