@@ -36,18 +36,19 @@ def to_measure_again(cells: Sequence[Mapping[str, Any]], index: int) -> list[int
     Nor is a cell that reads a name which has another meaning since.
     """
     names = [names_of(cell["source"]) for cell in cells]
+    reads = [each.read - each.bound for each in names]  # Of others: what a loop sets is its own
     again: set[int] = set()
 
     def sets_last(end: int) -> set[int]:
         found = set()
-        for name in names[end].read:
+        for name in reads[end]:
             setters = [j for j in range(end) if name in names[j].bound]
             if setters and name not in names[setters[-1]].imported:
                 found.add(setters[-1])
         return found
 
     def means_the_same(i: int) -> bool:
-        return not any(names[i].read & names[j].bound for j in range(i + 1, index))
+        return not any(reads[i] & names[j].bound for j in range(i + 1, index))
 
     @functools.cache
     def leads_to_a_measurement(end: int) -> bool:

@@ -10,12 +10,14 @@ import types
 from book.builder import build, certificate
 from book.builder.certificate import Witness, loudness, why_not
 from book.builder.cli import main
+from book.builder.execute import execute
 from book.builder.notebook import read_notebook
 from d2l_local.machine.crowding import Crowding
 
+import psutil
 import pytest
 import small_chapter
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook
 
 TIMED = """
 ```{code-cell}
@@ -63,6 +65,19 @@ def test_a_witness_judges_timed_cells_over_half_a_second(monkeypatch):
     assert witness.record["share"] == 0.3 and witness.record["cell"] == "g"
     assert len(witness.record["copy"]) == len(witness.record["product"]) == 2
     assert min(*witness.record["copy"], *witness.record["product"]) > 0
+
+
+def test_a_notebooks_own_end_is_no_part_of_what_others_took(tmp_path):
+    """A kernel that is ended gives its memory back, which takes a core for a while."""
+    seen = []
+
+    def look():
+        seen.append(psutil.pid_exists(int((tmp_path / "pid").read_text("utf-8"))))
+
+    witness = types.SimpleNamespace(begin=lambda: None, saw=lambda cell: None, end=look, after=look)
+    source = "import os, pathlib\nn = pathlib.Path('pid').write_text(str(os.getpid()))"
+    execute(new_notebook(cells=[new_code_cell(source)]), tmp_path, tmp_path, witness=witness)
+    assert seen == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -51,3 +51,23 @@ def test_of_a_name_that_many_cells_set_the_last_counts():
         new_code_cell("assert slow > 1 or crowding.excuses(d2l.claim)", metadata=TIMED),
     ]
     assert to_measure_again(cells, 3) == [2]
+
+
+def test_what_a_loop_sets_is_no_name_of_another_cell():
+    cells = [
+        new_code_cell("for name in jobs:\n    times = {name: measure(name)}", metadata=TIMED),
+        new_code_cell("for name in others:\n    print(name, measure(name))", metadata=TIMED),
+        new_code_cell("assert all(times[name] < 1 for name in jobs)", metadata=TIMED),
+    ]
+    assert to_measure_again(cells, 2) == [0]
+
+
+def test_the_nearest_way_back_ends_at_each_cell_that_measures():
+    cells = [
+        new_code_cell("F = 3"),
+        new_code_cell("P = measure(F)", metadata=TIMED),
+        new_code_cell("rate = measure(P)", metadata=TIMED),
+        new_code_cell("share = rate / P"),
+        new_code_cell("assert share < 1", metadata=TIMED),
+    ]
+    assert to_measure_again(cells, 4) == [1, 2, 3]
