@@ -35,6 +35,7 @@ SPEAK = """
 os.environ["D2L_LANGUAGE"] = "{lang}"
 """
 
+DRAWS = re.compile(r"plot|plt\b")
 TIME = "{glue:text}`time`"  # What the sections say instead of typing how long they take
 USUAL = {
     "answer": "Unfold to see what was measured",
@@ -131,7 +132,9 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNod
         fold(cell, word(block.kind, block.kind.capitalize()))
     if block.kind == "score":
         tags.append("hide-input")
-        fold_code(cell, word(block.kind, block.kind.capitalize()))
+        key = "figure" if DRAWS.search(block.source) else block.kind
+        key = key if "assert" in block.source or key == "figure" else "details"
+        fold_code(cell, word(key, key.capitalize()))
     if tags:
         cell.metadata["tags"] = tags
     return cell
