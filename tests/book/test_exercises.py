@@ -90,6 +90,15 @@ def found(section):
 ASIDE = prose("why", "Why `x < 1`\n\nBecause.", "为什么`x < 1`\n\n因为如此。", kind="aside")
 
 
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [("assert x == 0", "Check"), ("plot(x)\nassert x == 0", "Figure"), ("print(x)", "Details")],
+)
+def test_folded_code_is_called_check_only_if_it_asserts(tmp_path, source, title):
+    section = write(tmp_path, code("x = 0") + code(source, "score"))
+    assert f"# @title {title}\n{source}" in sources(section).values()
+
+
 def test_aside_is_folded(tmp_path):
     section = write(tmp_path, code("x = 0") + ASIDE + code("x", "aside"))
     assert sources(section)["why"] == (
