@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import re
 from pathlib import Path
 
@@ -101,13 +102,7 @@ def imported(section: Section, exercise: Exercise, check: Block) -> dict[str, st
     wanted = (names.now | names.later) - names.bound - set(dir(builtins))
     known: dict[str, str] = {}
     for block in exercise.before:
-        for node in ast.walk(_tree(block.source)):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                for alias in node.names:
-                    one: ast.stmt = ast.Import([alias])
-                    if isinstance(node, ast.ImportFrom):
-                        one = ast.ImportFrom(node.module, [alias], node.level)
-                    known[(alias.asname or alias.name).partition(".")[0]] = ast.unparse(one)
+        known.update(_imports(block.source))
     if missing := sorted(wanted - known.keys()):
         raise BuildError(
             f"{section.path.name}:{check.line}: the check of {exercise.id} reads {missing[0]}, "
@@ -129,8 +124,19 @@ def taken_twice(sections: list[Section]) -> list[str]:
     return sorted(set(problems))
 
 
-def _tree(source: str) -> ast.AST:
+@functools.cache  # The exercises of a section all have the same cells above them
+def _imports(source: str) -> dict[str, str]:
+    """Return the imports of a cell, by the names that they give; none if Python cannot parse it."""
     try:
-        return ast.parse(as_python(source))
+        tree = ast.parse(as_python(source))
     except SyntaxError:
-        return ast.Module([], [])
+        return {}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                one: ast.stmt = ast.Import([alias])
+                if isinstance(node, ast.ImportFrom):
+                    one = ast.ImportFrom(node.module, [alias], node.level)
+                found[(alias.asname or alias.name).partition(".")[0]] = ast.unparse(one)
+    return found
