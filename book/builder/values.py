@@ -4,7 +4,7 @@ A sentence says `` {glue:text}`overlap:.2f` `` and the notebook shows the number
 cell above it has printed. The role is MyST-NB's; the name is
 
 - the expression of an f-string's field, or an argument, that a cell prints: `overlap`;
-- `row: column` of the law, in seconds or milliseconds: `two devices: measured in ms`, or its share,
+- `row: column` of the law, in s, ms or µs: `two devices: measured in ms`, or its share,
   `two devices: hidden`;
 - `measured`, the number that `d2l.measured` reports.
 
@@ -30,6 +30,7 @@ NAME = re.compile(
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
 GAP = "▢"
 SECONDS = {"sec": 1.0, "秒": 1.0, "ms": 1e-3, "毫秒": 1e-3, "µs": 1e-6, "微秒": 1e-6}
+UNITS = {"s": 1, "ms": 1e3, "µs": 1e6}  # To a second
 COLUMNS = ("longest", "measured", "sum", "hidden")
 
 
@@ -110,7 +111,7 @@ def _printed(name: str, cell: NotebookNode, rows: dict[str, str]) -> Iterator[st
 def _of_the_law(name: str, text: str, rows: dict[str, str]) -> Iterator[str]:
     row, _, column = name.rpartition(": ")
     column, _, unit = column.partition(" in ")
-    if column not in COLUMNS or (unit not in ("s", "ms") if column != "hidden" else unit):
+    if column not in COLUMNS or (unit not in UNITS if column != "hidden" else unit):
         return
     scale = 1.0
     for line in text.splitlines():
@@ -121,7 +122,7 @@ def _of_the_law(name: str, text: str, rows: dict[str, str]) -> Iterator[str]:
         if parts and parts[1].strip() in names:
             value = parts[2 + COLUMNS.index(column)]
             if unit:
-                value = f"{float(value) * scale * (1e3 if unit == 'ms' else 1):.6g}"
+                value = f"{float(value) * scale * UNITS[unit]:.6g}"
             yield value
 
 

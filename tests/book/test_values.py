@@ -95,6 +95,7 @@ two devices                   130.89      189.06      189.03         -0%
     [
         ("two devices: measured in ms", "124"),
         ("two devices: measured in s:.3f", "0.124"),
+        ("two devices: measured in µs:,", "124,000"),
         ("two devices: sum in ms@2:,", "2,441"),
         ("two devices: hidden", "99%"),
         ("two devices: hidden@2:.1f", "-1.0"),
