@@ -122,7 +122,7 @@ def _cells(cls: type) -> Iterator[list[str]]:
 
 def _texts_like(cls: type, lines: list[str]) -> Iterator[str]:
     """The class statements of this name of which nothing contradicts the class."""
-    fields = list(vars(cls).get("__annotations__", ()))
+    fields = _annotated(cls)
     has = {n: repr(v) for n, v in vars(cls).items() if type(v) in PLAIN and not n.startswith("_")}
     for statement in _statements(lines):
         if statement.name != cls.__name__:
@@ -136,6 +136,16 @@ def _texts_like(cls: type, lines: list[str]) -> Iterator[str]:
             and all(hasattr(cls, n) and has.get(n, v) == v for n, v in _literals(statement))
         ):
             yield _text(statement, lines)
+
+
+def _annotated(cls: type) -> list[str]:
+    """The names that a class statement annotates."""
+    if sys.version_info >= (3, 14):  # There a class has them only once they are asked for
+        import annotationlib
+
+        forward = annotationlib.Format.FORWARDREF
+        return list(annotationlib.get_annotations(cls, format=forward))
+    return list(vars(cls).get("__annotations__", ()))
 
 
 def _literals(statement: ast.ClassDef) -> Iterator[tuple[str, str]]:

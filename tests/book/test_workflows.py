@@ -78,8 +78,8 @@ def test_every_python_and_framework_is_tested():
     matrix = TEST["jobs"]["test"]["strategy"]["matrix"]
     assert matrix == {"include": "${{ fromJSON(needs.list.outputs.tests) }}"}
     canary = TEST["jobs"]["canary"]
-    newest = max((framework.pythons[1] for framework in frameworks.load().values()), key=minor)
-    assert f"PYTHONS={newest}" in canary["steps"][-2]["run"]
+    newest = min((framework.pythons[1] for framework in frameworks.load().values()), key=minor)
+    assert f"PYTHONS={newest}" in canary["steps"][-2]["run"]  # The newest that all run on
     for job in (canary, CHECK["jobs"]["unit"], CHECK["jobs"]["package"]):
         assert job["needs"] == "list" and job["strategy"]["matrix"]["framework"] == EACH
     for workflow in (TEST, CHECK):
