@@ -29,8 +29,8 @@ NAME = re.compile(
 )
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
 GAP = "▢"
-SECONDS = {"sec": 1.0, "秒": 1.0, "ms": 1e-3, "毫秒": 1e-3, "µs": 1e-6, "微秒": 1e-6}
-UNITS = {"s": 1, "ms": 1e3, "µs": 1e6}  # To a second
+UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}  # In seconds; then as the law's rows write them
+SECONDS = {**UNITS, "sec": 1.0, "秒": 1.0, "毫秒": 1e-3, "微秒": 1e-6}
 COLUMNS = ("longest", "measured", "sum", "hidden")
 
 
@@ -122,7 +122,7 @@ def _of_the_law(name: str, text: str, rows: dict[str, str]) -> Iterator[str]:
         if parts and parts[1].strip() in names:
             value = parts[2 + COLUMNS.index(column)]
             if unit:
-                value = f"{float(value) * scale * UNITS[unit]:.6g}"
+                value = f"{float(value) * scale / UNITS[unit]:.6g}"
             yield value
 
 
