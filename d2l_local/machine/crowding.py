@@ -8,11 +8,13 @@ import time
 from typing import NamedTuple
 
 from d2l_local.base.language import say
+from d2l_local.machine.cores import work_of_two
 from d2l_local.machine.host import num_cores
 
 import psutil
 
 MOST = 0.05  # The share of the cores that others may have while two devices are compared
+TWO = 1.7  # Times the work of one core that two must do together to be taken for two
 CLOCK = 0.05  # Seconds that say something: the system counts in steps of 0.01, a core at a time
 
 # Of each process, named by its number and beginning: the seconds for which it has computed itself,
@@ -29,13 +31,14 @@ class Crowding:
     """
 
     share = 0.0
+    _before: _Clocks | None = None
 
     def __enter__(self) -> Crowding:
         self._before = _clocks()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        wall, others = _since(self._before)
+        wall, others = _since(self._before) if self._before else (0.0, 0.0)
         if wall > 0 and others > CLOCK:
             self.share = min(others / wall / num_cores(), 1.0)
 
@@ -46,17 +49,27 @@ class Crowding:
 
             assert two < 0.8 * one or crowding.excuses("two devices are faster than one")
 
-        It is so on fewer than two cores, and where others took more than a twentieth of them.
+        It is so on fewer than two cores, where others took more than a twentieth of them, and where
+        two cores together hardly do more than one: asked only now, of a block that was entered.
         """
         if num_cores() < 2:
             say("Not judged on a single core: {claim}.", claim=claim)
-        elif self.share > MOST:
+            return True
+        if self.share > MOST:
             say(
                 "Not judged, other programs took {share:.0%} of the cores meanwhile: {claim}.",
                 share=self.share,
                 claim=claim,
             )
-        return num_cores() < 2 or self.share > MOST
+            return True
+        together = work_of_two() if self._before else TWO
+        if together < TWO:
+            say(
+                "Not judged, two cores now do only {together:.1f} times the work of one: {claim}.",
+                together=together,
+                claim=claim,
+            )
+        return together < TWO
 
 
 class _Clocks(NamedTuple):

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from d2l_local.machine import crowding
+from d2l_local.machine.cores import work_of_two
 from d2l_local.machine.crowding import Crowding
 
 import pytest
@@ -21,6 +22,7 @@ def clocks(monkeypatch):
     def set_to(others, cores=4):
         monkeypatch.setattr(crowding, "_since", lambda before: (10.0, others))
         monkeypatch.setattr(crowding, "num_cores", lambda: cores)
+        monkeypatch.setattr(crowding, "work_of_two", lambda: 2.0)
         with Crowding() as crowded:
             pass
         return crowded
@@ -53,6 +55,30 @@ def test_a_claim_is_left_out_on_one_core(clocks, capsys):
 def test_a_claim_is_judged_when_others_took_little(clocks, capsys):
     assert not clocks(1.9).excuses("two are faster than one")
     assert capsys.readouterr().out == ""
+
+
+def test_a_claim_is_left_out_where_two_cores_are_hardly_two(clocks, capsys, monkeypatch):
+    """As two threads of one core, or with a neighbor of whom the system does not tell."""
+    crowded = clocks(0)
+    monkeypatch.setattr(crowding, "work_of_two", lambda: 1.25)
+    assert crowded.excuses("two are faster than one")
+    assert capsys.readouterr().out == (
+        "Not judged, two cores now do only 1.2 times the work of one: two are faster than one.\n"
+    )
+    assert not Crowding().excuses("nothing was timed"), "no block was entered"
+
+
+def test_two_threads_that_share_a_core_do_the_work_of_one():
+    """And on two cores that nothing else wants, that of two; here others may want them."""
+    if not hasattr(crowding.os, "sched_setaffinity"):
+        pytest.skip("this system does not place threads")
+    mine = crowding.os.sched_getaffinity(0)
+    crowding.os.sched_setaffinity(0, {min(mine)})
+    try:
+        assert work_of_two() < 1.2
+    finally:
+        crowding.os.sched_setaffinity(0, mine)
+    assert len(mine) < 2 or any(work_of_two() > 1.3 for _ in range(20))
 
 
 def hash_for_a_while():
@@ -119,6 +145,7 @@ def test_where_nobody_tells_there_is_no_excuse(monkeypatch):
     def refuse(percpu):
         raise OSError
 
+    monkeypatch.setattr(crowding, "work_of_two", lambda: 2.0)
     monkeypatch.setattr(crowding.psutil, "cpu_times", refuse)
     monkeypatch.setattr(crowding, "num_cores", lambda: 2)
     with Crowding() as crowded:
