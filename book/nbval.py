@@ -37,10 +37,12 @@ def differing(path: Path, first: Path) -> set[str]:
     here = len(installed_gpus())
     runs = [gpus_needed(cell) <= here for cell in cells]
     other = [i for i, cell in enumerate(cells) if runs[i] and tested(cell) != same.get(cell.id)]
-    # What runs a string may need anything, and what measures may change what it names. Here neither
-    # is worth an execution: where it was needed, the cell fails, for what it lacks or what it says.
+    # What runs a string may need anything, and what measures or keeps the score may change what it
+    # names. Here neither is worth an execution: where it was needed, the cell fails, for what it
+    # lacks or what it says.
     sources = [re.sub(r"\b(exec|eval|globals)\b", "print", cell.source) for cell in cells]
-    needed = dependencies(sources, {i for i, cell in enumerate(cells) if measures(cell)})
+    harmless = {i for i, cell in enumerate(cells) if measures(cell) or "score" in tags(cell)}
+    needed = dependencies(sources, harmless)
     chosen = {j for i in other for j in (i, *needed[i])}
     return {cells[i].id for i in chosen} | ({"setup"} if chosen else set())
 
@@ -85,9 +87,18 @@ def pytest_collection_modifyitems(config, items):
 
 
 def claim_failed(item: pytest.Item) -> bool:
-    """Whether an assertion of a cell failed whose outputs are not compared."""
+    """Whether an assertion about a measurement has failed in a cell."""
+    items = of_its_notebook(item)
+    if item not in items:
+        return False
     outputs = getattr(item, "test_outputs", None) or []
-    return verdict.claim_failed(getattr(item, "cell", {}), outputs)
+    return verdict.claim_failed([each.cell for each in items], items.index(item), outputs)
+
+
+def of_its_notebook(item: Any) -> list[Any]:
+    """The cells of an item's notebook that are tested; none of what is no cell."""
+    items = item.session.items if hasattr(item, "cell") else []
+    return [other for other in items if other.parent is item.parent]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,7 +109,7 @@ def pytest_runtest_call(item):
         if not claim_failed(item):
             raise
     warnings.warn(f"{item.nodeid}: {verdict.TRIED_AGAIN}", stacklevel=1)
-    items = [other for other in item.session.items if other.parent is item.parent]
+    items = of_its_notebook(item)
     for i in verdict.to_measure_again([other.cell for other in items], items.index(item)):
         if not items[i].get_closest_marker("skip"):
             items[i].runtest()

@@ -53,12 +53,13 @@ def execute(
             try:
                 execute_cell(client, cell, number, limits)
             except BuildError:
-                if again is None or not verdict.claim_failed(cell, cell.get("outputs", ())):
+                code = code_cells(notebook)
+                index = code.index(cell)
+                if again is None or not verdict.claim_failed(code, index, cell.outputs):
                     raise
                 again.append(cell.id)
-                code = code_cells(notebook)
-                for index in verdict.to_measure_again(code, code.index(cell)):
-                    execute_cell(client, code[index], notebook.cells.index(code[index]), limits)
+                for i in verdict.to_measure_again(code, index):
+                    execute_cell(client, code[i], notebook.cells.index(code[i]), limits)
                 execute_cell(client, cell, number, limits)
             if witness:
                 witness.saw(cell)

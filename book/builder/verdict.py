@@ -1,9 +1,9 @@
 """What counts against a notebook, in `make run` as in a test.
 
-A cell that measures carries the tag `nbval-ignore-output`, and asserts what it teaches. That
-another program took the cores for a moment is no mistake of the notebook's. So what such a cell
-asserts may fail once; then what it judges is measured again. Each second try is told, and too many
-in a run fail it: a lesson that needs luck is none.
+A cell that measures carries the tag `nbval-ignore-output`; it, or one that judges its numbers,
+asserts what they teach. That another program took the cores for a moment is no mistake of the
+notebook's. So such an assertion may fail once; then what it judges is measured again. Each second
+try is told, and too many in a run fail it: a lesson that needs luck is none.
 """
 
 from __future__ import annotations
@@ -19,12 +19,15 @@ MOST = 3  # Second tries in one run
 TRIED_AGAIN = "what it asserts failed once and is tried again"
 
 
-def claim_failed(cell: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether an assertion of a cell that measures has failed, by these outputs.
+def claim_failed(
+    cells: Sequence[Mapping[str, Any]], index: int, outputs: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Whether an assertion about a measurement, a cell's own or another's, failed, by its outputs.
 
     A figure that it has begun comes after the error.
     """
-    return measures(cell) and any(each.get("ename") == "AssertionError" for each in outputs)
+    failed = any(each.get("ename") == "AssertionError" for each in outputs)
+    return failed and (measures(cells[index]) or bool(to_measure_again(cells, index)))
 
 
 def to_measure_again(cells: Sequence[Mapping[str, Any]], index: int) -> list[int]:
