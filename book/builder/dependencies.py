@@ -108,8 +108,14 @@ def _sets(statement: ast.stmt) -> set[str]:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    nodes = [node for target in targets for node in ast.walk(target)]
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        targets = [item.optional_vars for item in statement.items if item.optional_vars]
+    return set().union(*map(_stored, targets))
+
+
+def _stored(target: ast.expr) -> set[str]:
+    nodes = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
 
 
 def _loads(statement: ast.stmt) -> set[str]:
@@ -117,6 +123,14 @@ def _loads(statement: ast.stmt) -> set[str]:
     parts: list[ast.AST] = [statement]
     if isinstance(statement, (ast.With, ast.AsyncWith)):
         parts = list(statement.items)
+    if isinstance(statement, ast.For):  # What it sets, its body has not from before
+        parts = [statement.iter, statement.target]
+        inside = set().union(*map(_loads, [*statement.body, *statement.orelse]))
+        return _loaded(parts) | inside - _stored(statement.target)
+    return _loaded(parts)
+
+
+def _loaded(parts: list[ast.AST]) -> set[str]:
     nodes = [node for part in parts for node in ast.walk(part)]
     # `x += 1` and `del x` need an x, too.
     names = [node for node in nodes if isinstance(node, ast.Name)]
@@ -165,6 +179,8 @@ def _with_calls(cells: list[Names], index: int, names: set[str]) -> set[str]:
     with_functions = set().union(*(cell.bound - cell.imported for cell in cells if cell.later))
     reached: dict[str, set[str]] = {}  # A name may stand for a function of the cell that sets it,
     for cell in cells[: index + 1]:  # or for an object with methods, whose class the cell names
+        if cell is not cells[index]:
+            reached.update({name: set() for name in cell.surely})  # What it stood for is gone
         for name in cell.bound - cell.imported:
             reached.setdefault(name, set()).update(cell.later | cell.now & with_functions)
     found, todo = set(), set(names)

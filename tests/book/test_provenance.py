@@ -455,7 +455,11 @@ def test_draft_is_true_or_false(small):
         (["x = [1]", "x = [2]", "print(x)"], {1}),  # What is surely set anew
         (["x = [1]", "if 0: x = [2]", "print(x)"], {0, 1}),  # Not so surely
         (["x = [1]", "with a: x = [2]", "print(x)"], {1}),
+        (["x = [1]", "with a as (x, y): pass", "print(x)"], {1}),
         (["x = [1]", "x += [2]", "print(x)"], {0, 1}),
+        (["x = [1]", "y = 2", "for x in 'ab': print(x)"], set()),  # A loop's own
+        (["x = [1]", "y = 2", "for z in x: print(z)"], {0}),
+        (["x = [1]", "for x in y: pass", "print(x)"], {0, 1}),  # Which may have none
         (["x = [1]", "x = [2]; print(x)", "y = x"], {1}),
         (["x = [1]", "print(x); x = [2]", "y = x"], {0, 1}),
         (["g = [1]", "def f(): return g", "g = [2]", "f()"], {1, 2}),  # Through a function
@@ -474,6 +478,7 @@ def test_draft_is_true_or_false(small):
         (["import m\ndef f(): return g", "g = [1]", "m.h()"], {0}),  # What is imported knows no f
         (["g = [1]", "def f(): return g", "f = wrap(f)", "y = 2", "f()"], {0, 1, 2}),
         (["g = [1]", "def f(): return g", "h = f", "f = wrap(h)", "f()"], {0, 1, 2, 3}),
+        (["g = [1]", "x = lambda: g", "x = [1]", "print(x)"], {2}),  # No function any more
         (["x = [1]", "def f(x): return x", "f(3)"], {1}),  # A parameter of the same name
         (["x = [1]", "[x for x in 'ab']", "y = 2"], set()),
         (["x = [1]", "y = 2", "%timeit x"], {0, 1}),  # A magic may read anything
