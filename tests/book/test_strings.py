@@ -276,6 +276,8 @@ def test_what_is_translated_or_meant_to_stay_is_not_reported(tmp_path):
         ("MXNetError: a b c d", []),
         ("RuntimeError, a b c d", []),
         ("on MXNetError: a b c d", ["a b c d"]),
+        ("续写：'then forward passes on it'", []),  # Quoted is data
+        ("don't: forward passes on it, isn't it", ["forward passes on it"]),
     ],
 )
 def test_sentences_of_the_original_in_the_outputs(text, found):

@@ -22,6 +22,7 @@ LABELS |= {"ylabel", "legend", "annotate"}
 KEYWORDS = {"label", "labels", "legend", "title", "xlabel", "ylabel"}
 WORD = re.compile(r"(?<![\w.`'\"/])[A-Za-z][a-z]+(?![\w.(/='\"])")
 ERROR = re.compile(r"^\w*Error\b.*$", re.MULTILINE)  # What a library raises is in English
+QUOTED = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*")(?!\w)""")  # Data, such as a model's words
 SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}(?![\w(/=])")
 
 
@@ -67,11 +68,11 @@ def _said(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
 
 
 def outputs(notebook: NotebookNode, original: NotebookNode) -> list[str]:
-    """Sentences in the outputs of a notebook that the original's hold too, but for errors."""
+    """Sentences in the outputs that the original's hold too, but for errors and what is quoted."""
     problems = []
     for cell, twin in zip(code_cells(notebook), code_cells(original)):
         theirs = printed(twin)
-        own = ERROR.sub("", printed(cell))
+        own = QUOTED.sub("", ERROR.sub("", printed(cell)))
         phrases = dict.fromkeys(match[0] for match in SENTENCE.finditer(own))
         found = [phrase for phrase in phrases if phrase in theirs]
         problems += [f"cell {cell.id}: not translated: {phrase}" for phrase in found]
