@@ -1,7 +1,8 @@
 """The chapter's helpers for MXNet: ``from d2l_local import mxnet as d2l``.
 
 A drop-in for ``from d2l import mxnet as d2l`` (d2l 1.0.3): all its public names, with those below
-added or put in place of d2l's own. Importing it prepares the process (`d2l_local.prepare_mxnet`)
+added or put in place of d2l's own. d2l itself is loaded when one of its names is asked for.
+Importing this prepares the process (`d2l_local.prepare_mxnet`)
 and does not switch MXNet to NumPy semantics: ``npx.set_np()`` remains the reader's choice, as with
 d2l.
 """
@@ -12,24 +13,14 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Iterator as _Iterator
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from d2l_local.prepare_mxnet import engine
 
 engine.load()  # Before anything else imports MXNet: it reads its settings only once
 
-import d2l.mxnet as _d2l  # noqa: E402
-import mxnet as mx  # noqa: E402
-from d2l.mxnet import *  # noqa: E402, F403
-from mxnet.util import is_np_array as _is_np_array  # noqa: E402
-
-# d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
-# the replacements below too.
-_d2l.d2l = sys.modules[__name__]
-
-# After `import *`, because these take the place of names of d2l's.
 from d2l_local import backend as _backend  # noqa: E402
+from d2l_local.base import later as _later  # noqa: E402
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
 from d2l_local.measure import charts as _charts  # noqa: E402
 from d2l_local.measure import fonts as _fonts  # noqa: E402
@@ -37,22 +28,7 @@ from d2l_local.mxnet import allocations, device, recorder  # noqa: E402
 from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.classic import images as _images  # noqa: E402
-from d2l_local.mxnet.classic.drawing import plt, show_trace_2d  # noqa: E402, F401
 from d2l_local.mxnet.classic.stand_in import stand_in_for_gpus  # noqa: E402, F401
-from d2l_local.mxnet.classic.training import (  # noqa: E402, F401
-    Accumulator,
-    Animator,
-    accuracy,
-    evaluate_accuracy,
-    evaluate_accuracy_gpu,
-    evaluate_accuracy_gpus,
-    linreg,
-    split_batch,
-    train_batch_ch13,
-    train_ch6,
-    train_ch13,
-    train_recsys_rating,
-)
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
 from d2l_local.mxnet.language_model import GPT, Cache, gpt, trained_gpt  # noqa: E402, F401
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
@@ -62,6 +38,9 @@ from d2l_local.mxnet.operators import operators  # noqa: E402, F401
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
 from d2l_local.prepare_mxnet.engine import report as engine_report  # noqa: E402, F401
 from d2l_local.shared import *  # noqa: E402, F403
+
+import mxnet as mx  # noqa: E402
+from mxnet.util import is_np_array as _is_np_array  # noqa: E402
 
 
 class MXNet(_backend.Backend):
@@ -86,11 +65,22 @@ class MXNet(_backend.Backend):
 
 
 globals().update(_backend.names(MXNet()))
-_d2l.use_svg_display = _charts.use_svg_display  # `set_figsize` calls it without `d2l.`
-if _TYPE_CHECKING:  # Which does not see these names
 
-    def __getattr__(name: str) -> _Any: ...
 
+def _rest_of_d2l() -> dict[str, _Any]:
+    """Return d2l's public names, and in the place of some those that take both kinds of array."""
+    import d2l.mxnet as theirs
+
+    names = vars(theirs)
+    # d2l's functions look up their helpers in the global `d2l` of their module, but for this one.
+    names |= {"d2l": sys.modules[__name__], "use_svg_display": _charts.use_svg_display}
+    from d2l_local.mxnet.classic import drawing, training
+
+    ours = {name: getattr(m, name) for m in (drawing, training) for name in m.__all__}
+    return {name: value for name, value in {**names, **ours}.items() if not name.startswith("_")}
+
+
+__getattr__, __dir__ = _later.names(globals(), _rest_of_d2l)
 
 # `SymbolBlock.imports` makes the block first and reads the types of its parameters afterwards.
 warnings.filterwarnings("ignore", message="Cannot decide type for the following arguments")
@@ -101,10 +91,10 @@ _fonts.prepare()  # For what a reader draws with Matplotlib itself
 
 
 @contextlib.contextmanager
-def benchmark(description: str = "Done in %.4f sec") -> _Iterator[_d2l.Timer]:
+def benchmark(description: str = "Done in %.4f sec") -> _Iterator[_Any]:
     """`Benchmark` of the editions of 2019 and 2020: the description is the format of the line."""
     mx.nd.waitall()
-    timer = _d2l.Timer()
+    timer = __getattr__("Timer")()
     yield timer
     mx.nd.waitall()
     print(description % timer.stop())

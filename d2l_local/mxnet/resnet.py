@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from d2l_local.mxnet.classic.training import split_batch
-
 import mxnet as mx
 from mxnet import autograd, gluon, init, nd
 from mxnet.gluon import nn
@@ -77,7 +75,8 @@ def resnet_step(devices: Sequence[mx.Context], b: int, store: object = "device")
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01}, **options)
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     X = nd.random.uniform(shape=(b * len(devices), 1, 28, 28), ctx=devices[0])
-    data = list(zip(*split_batch(X, nd.zeros(len(X), ctx=devices[0]), devices)))
+    y = nd.zeros(len(X), ctx=devices[0])
+    data = list(zip(*[gluon.utils.split_and_load(array, devices) for array in (X, y)]))
 
     def step(wait: Callable[[], object] = lambda: None) -> None:
         with autograd.record():

@@ -14,8 +14,9 @@ four cases:
   stays instead of names that come and go.
 * ``from distutils.version import ...`` gives a stand-in on Python 3.12 and newer, where the
   standard library has no ``distutils``.
-* ``import scipy.stats`` gives a stand-in, which imports it when something of it is asked for. It
-  took a quarter of the time of importing MXNet, which needs it to quantize and to test itself only.
+* ``import scipy.stats`` and ``scipy.sparse`` give stand-ins, which import them when something of
+  them is asked for. They took a third of the time of importing MXNet, which needs them to quantize,
+  to test itself, and for SciPy's sparse matrices only.
 * What ``GIVEN`` names: for two modules ``import pickle`` gives one that signs, in a job.
 
 ``d2l.mxnet`` is run in the same way, for one such module more, pandas, another tenth.
@@ -225,11 +226,12 @@ class _Later(ModuleType):
         return dir(importlib.import_module(self.__name__))
 
 
-_SCIPY = SimpleNamespace(stats=_Later("scipy.stats"))
+_SCIPY = SimpleNamespace(sparse=_Later("scipy.sparse"), stats=_Later("scipy.stats"))
 # For each module what is imported from it, and what takes its place.
 _LATER: dict[str, tuple[tuple[str, ...], Any]] = {
     "scipy": (("stats",), _SCIPY),
-    "scipy.stats": ((), _SCIPY),  # import scipy.stats as
+    "scipy.sparse": ((), _SCIPY),  # import scipy.sparse as
+    "scipy.stats": ((), _SCIPY),
     "pandas": ((), _Later("pandas")),
 }
 

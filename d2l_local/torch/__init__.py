@@ -1,7 +1,8 @@
 """The chapter's helpers for PyTorch: ``from d2l_local import torch as d2l``.
 
 A drop-in for ``from d2l import torch as d2l`` (d2l 1.0.3): all its public names, with those below
-added or put in place of d2l's own. They have the names and meanings of `d2l_local.mxnet`'s.
+added or put in place of d2l's own. They have the names and meanings of `d2l_local.mxnet`'s. d2l
+itself is loaded when one of its names is asked for.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import sys
 import types
 import warnings
-from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
@@ -67,15 +67,8 @@ class _Missing(types.ModuleType):
         raise ImportError(f"{self.__name__}: {self.__doc__}")
 
 
-_d2l = _import_d2l()
-from d2l.torch import *  # noqa: E402, F403
-
-# d2l's functions look up their helpers in the global `d2l` of their module. Pointed here, they use
-# the replacements below too.
-vars(_d2l)["d2l"] = sys.modules[__name__]
-
-# After `import *`, because these take the place of names of d2l's.
 from d2l_local import backend as _backend  # noqa: E402
+from d2l_local.base import later as _later  # noqa: E402
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
 from d2l_local.measure import charts as _charts  # noqa: E402
 from d2l_local.measure import fonts as _fonts  # noqa: E402
@@ -122,11 +115,17 @@ class PyTorch(_backend.Backend):
 
 
 globals().update(_backend.names(PyTorch()))
-vars(_d2l)["use_svg_display"] = _charts.use_svg_display  # `set_figsize` calls it without `d2l.`
-if _TYPE_CHECKING:  # Which does not see these names
 
-    def __getattr__(name: str) -> _Any: ...
 
+def _rest_of_d2l() -> dict[str, _Any]:
+    """Return d2l's public names, after its functions have been told of those in their place."""
+    names = vars(_import_d2l())
+    # They look up their helpers in the global `d2l` of their module, but for this one.
+    names |= {"d2l": sys.modules[__name__], "use_svg_display": _charts.use_svg_display}
+    return {name: value for name, value in names.items() if not name.startswith("_")}
+
+
+__getattr__, __dir__ = _later.names(globals(), _rest_of_d2l)
 
 _explain_failures()
 _fonts.prepare()  # For what a reader draws with Matplotlib itself

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from d2l_local.torch.cable import Cable
 
-import d2l.torch as _d2l
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -22,9 +21,11 @@ def resnet_step(
     gradients, over the ``cable`` if there is one, in buckets of up to ``bucket_cap_mb`` MB (by
     default 25, the first 1). ``compute`` leaves the exchange out.
     """
+    from d2l_local import torch as d2l
+
     if device.type == "cpu":
         torch.set_num_threads(1)
-    net = _d2l.resnet18(10)
+    net = d2l.resnet18(10)
     net(torch.zeros(2, 1, 28, 28))  # The layers learn their shapes
     ddp = nn.parallel.DistributedDataParallel(
         net.to(device),

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import runpy
+import sys
 import tempfile
 import threading
 import time
@@ -63,26 +64,41 @@ def test_import_is_quiet_and_leaves_mxnet_alone():
 
 
 def test_every_public_name_of_d2l_is_there():
-    from d2l import torch as theirs
-
+    assert {"Accumulator", "plt", "train_ch6", "devices"} < {*dir(d2l)}  # Which loads d2l
+    theirs = sys.modules["d2l.torch"]
     missing = [n for n in vars(theirs) if not n.startswith("_") and not hasattr(d2l, n)]
     assert missing == []
 
 
 def test_d2l_uses_the_replacements():
-    from d2l import torch as theirs
-
-    assert theirs.d2l is d2l
     net = d2l.resnet18(10)
     assert net(torch.ones(2, 1, 96, 96)).shape == (2, 10)
+    theirs = sys.modules["d2l.torch"]
+    assert theirs.d2l is d2l and theirs.use_svg_display is d2l.use_svg_display
+
+
+def test_d2l_is_loaded_when_one_of_its_names_is_asked_for():
+    """With pandas, SciPy and Matplotlib it takes as long as half of PyTorch."""
+    python(
+        """
+        import sys
+        from d2l_local import torch as d2l
+        d2l.measure(lambda: d2l.try_gpu(0), 1)
+        late = {"d2l", "IPython", "matplotlib", "pandas", "scipy"}
+        assert not late & {*sys.modules}, late & {*sys.modules}
+        assert d2l.Accumulator(2).data == [0, 0] and "d2l" in sys.modules
+        from d2l_local.torch import *
+        assert train_ch6 is d2l.train_ch6 and Timeline is d2l.Timeline
+        """
+    )
 
 
 def test_missing_torchvision_is_named_when_used_and_not_left_behind():
     code = (
         "import sys\nsys.modules['torchvision'] = None\n"  # Importing it raises ImportError
         "from d2l_local import torch as d2l\n"
-        "assert 'torchvision' not in sys.modules\n"
         "try:\n    d2l.FashionMNIST()\nexcept ImportError as error:\n    print(error)\n"
+        "assert 'torchvision' not in sys.modules\n"
     )
     assert "torchvision cannot be imported here" in python(code).stdout
 

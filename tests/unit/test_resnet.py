@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
-import sys
 
 from helpers import needs
 
@@ -17,7 +17,7 @@ import pytest
 
 mx = d2l.mx
 nd, npx = mx.nd, mx.npx
-original = sys.modules["d2l.mxnet"]  # Imported by ours, which prepares the process first
+original = importlib.import_module("d2l.mxnet")  # After ours, which prepares the process
 
 
 def images(array, n=2, channels=1, size=28):

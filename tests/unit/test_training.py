@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 
 from helpers import needs
 
@@ -15,7 +15,7 @@ import pytest
 
 mx = d2l.mx
 nd, npx, gluon, autograd = mx.nd, mx.npx, mx.gluon, mx.autograd
-original = sys.modules["d2l.mxnet"]  # Imported by ours, which prepares the process first
+original = importlib.import_module("d2l.mxnet")  # After ours, which prepares the process
 CPUS = [mx.cpu(1), mx.cpu(2)]
 
 pytestmark = [pytest.mark.timeout(200), pytest.mark.filterwarnings("ignore:.*CPU devices on")]

@@ -16,6 +16,8 @@ from d2l_local.mxnet.classic.training import _number
 import d2l.mxnet as _d2l
 from matplotlib import pyplot
 
+__all__ = ["plt", "show_trace_2d"]
+
 
 def _stem(*args: Any, use_line_collection: bool = True, **kwargs: Any) -> Any:
     """`matplotlib.pyplot.stem`, whose lines are a collection in any case since Matplotlib 3.8."""

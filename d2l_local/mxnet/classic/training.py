@@ -21,6 +21,21 @@ import d2l.mxnet as _d2l
 import mxnet as mx
 from mxnet import autograd, gluon, init
 
+__all__ = [
+    "Accumulator",
+    "Animator",
+    "accuracy",
+    "evaluate_accuracy",
+    "evaluate_accuracy_gpu",
+    "evaluate_accuracy_gpus",
+    "linreg",
+    "split_batch",
+    "train_batch_ch13",
+    "train_ch6",
+    "train_ch13",
+    "train_recsys_rating",
+]
+
 
 def _number(value):
     """An array with one element as a Python number, anything else as it is."""
