@@ -197,7 +197,7 @@ def renew_cells(
     if problems := [p for cell in cells for p in check.outputs(made[cell.id])]:
         raise BuildError("\n".join(problems))
     for cell in cells:
-        notebook.take(cell, made[cell.id], run, notebook.digests[cell.id])
+        notebook.take(cell, made[cell.id], run, notebook.digest(cell.id, run))
     return made
 
 
@@ -253,7 +253,7 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     recorded, run = Recorded(notebook), this_run()
     for cell in recorded.cells:
         if cell.execution_count:
-            recorded.take(cell, copy.copy(cell), run, recorded.digests[cell.id])
+            recorded.take(cell, copy.copy(cell), run, recorded.digest(cell.id, run))
             ran.cells += 1
     write(folder / path.name, dump(notebook))
     ran.devices, ran.seconds = devices(notebook), time.monotonic() - started

@@ -59,6 +59,41 @@ def code_key(source: str, strings: bool = True) -> str:
 
 
 @functools.cache
+def decided(source: str, on_gpu: bool) -> str:
+    """Return what a cell does where there are GPUs, or none: what `on_gpu` decides is decided.
+
+    So a number that is for CPUs alone may change, and what GPUs made is still what they would make.
+    """
+    if "on_gpu" not in source:
+        return source
+    try:
+        return ast.unparse(_Decided(on_gpu).visit(ast.parse(as_python(source))))
+    except SyntaxError:
+        return source
+
+
+class _Decided(ast.NodeTransformer):
+    def __init__(self, on_gpu: bool):
+        self.on_gpu = on_gpu
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if not _is_on_gpu(node.test):
+            return node
+        return node.body if self.on_gpu else node.orelse
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if not _is_on_gpu(node.test):
+            return node
+        return (node.body if self.on_gpu else node.orelse) or ast.Pass()
+
+
+def _is_on_gpu(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "on_gpu"
+
+
+@functools.cache
 def digest(name: str) -> str:
     """Return a hash of a file of `DATA`: other data give another one."""
     return hashlib.sha256((DATA / name).read_bytes()).hexdigest()[:12]

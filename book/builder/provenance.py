@@ -25,7 +25,7 @@ from importlib import metadata
 from book.builder.certificate import Run
 from book.builder.dependencies import because, digests
 from book.builder.model import PARTS
-from book.builder.notebook import code_cells, code_key, gpus_needed
+from book.builder.notebook import code_cells, code_key, decided, gpus_needed
 from book.builder.values import as_written
 from d2l_local.base import frameworks
 from d2l_local.base.language import SKIPPED, beginnings
@@ -56,14 +56,14 @@ def this_run() -> Run:
     return {"machine": facts(), "date": today, "versions": versions}
 
 
-def digests_of(notebook: NotebookNode) -> dict[str, str]:
-    """Return for each code cell, by id, the hash of what its output depends on.
+def digests_of(notebook: NotebookNode, on_gpu: bool) -> dict[str, str]:
+    """Return for each code cell, by id, the hash of what its output depends on, with GPUs or none.
 
     The set-up cell counts for nothing, since it does nothing here, but for the language that it
     may set: that counts for all.
     """
     cells = code_cells(notebook)
-    sources = ["" if cell.id == "setup" else cell.source for cell in cells]
+    sources = ["" if cell.id == "setup" else decided(cell.source, on_gpu) for cell in cells]
     language = [
         line
         for cell in cells
@@ -77,15 +77,15 @@ def digests_of(notebook: NotebookNode) -> dict[str, str]:
 class Recorded:
     """A notebook's code cells, and of each the run and the code that its output comes from.
 
-    ``digests`` has what the hash of each cell's code is now, by id; ``here``, how many GPUs this
-    machine has, which is asked for once, because it takes a look at the whole machine.
+    ``here`` is how many GPUs this machine has, which is asked for once, because it takes a look at
+    the whole machine.
     """
 
     def __init__(self, notebook: NotebookNode):
         self.notebook = notebook
         self.cells = code_cells(notebook)
         self.by_id = {cell.id: cell for cell in self.cells}
-        self.digests = digests_of(notebook)
+        self._digests: dict[bool, dict[str, str]] = {}
         self.here = num_gpus(facts())
 
     @property
@@ -101,6 +101,13 @@ class Recorded:
         """Return the run that a cell's output comes from; None if it has none."""
         number = cell.metadata.get("d2l_local", {}).get("run")
         return self.runs[number] if isinstance(number, int) and number < len(self.runs) else None
+
+    def digest(self, name: str, run: Run) -> str:
+        """Return the hash of what a cell's code is now, on a machine like that of a run."""
+        on_gpu = num_gpus(run["machine"]) > 0
+        if on_gpu not in self._digests:
+            self._digests[on_gpu] = digests_of(self.notebook, on_gpu)
+        return self._digests[on_gpu][name]
 
     def code(self, cell: NotebookNode) -> str | None:
         """Return the hash of the code that made a cell's output."""
@@ -132,8 +139,9 @@ class Recorded:
 
     def holds(self, cell: NotebookNode) -> bool:
         """Whether a cell's output is that of its code, on as many GPUs as it needs."""
-        same = self.code(cell) == self.digests[cell.id]
-        return bool(self.run(cell)) and same and not self.without_gpus(cell)
+        run = self.run(cell)
+        same = run is not None and self.code(cell) == self.digest(cell.id, run)
+        return same and not self.without_gpus(cell)
 
     def stale(self) -> dict[str, tuple[int, str]]:
         """Return the cells, by id, whose outputs do not hold and can't be made anew here.
@@ -151,9 +159,10 @@ class Recorded:
     def why(self, name: str, now: Recorded) -> str | None:
         """Say why a cell must be executed again for the notebook as it is ``now``; None if not."""
         cell = self.by_id[name]
-        if not cell.execution_count or not self.run(cell):
+        run = self.run(cell)
+        if not cell.execution_count or run is None:
             return "was not executed"
-        if name in now.digests and self.code(cell) != now.digests[name]:
+        if name in now.by_id and self.code(cell) != now.digest(name, run):
             return f"{changed(name, self.notebook, now.notebook) or CHANGED}: build it"
         if why := self.without_gpus(cell):
             return f"{why}, and here are as many as it needs: build it"
@@ -286,7 +295,7 @@ class Split:
         for part, kind in zip(self.parts, kinds):
             own = copy.deepcopy(self.old)
             own.outputs = [next(outputs) for _ in kind]
-            code = notebook.digests[part.id] if self.holds else self.code
+            code = notebook.digest(part.id, self.run) if self.holds else self.code
             notebook.take(part, own, self.run, code)
 
 
@@ -305,16 +314,19 @@ def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
     new = dict(notebook.by_id)
     splits = list(_splits(notebook, committed))
     # To take a cell apart changes no other's output
-    whole = digests_of(_joined(notebook.notebook, splits))
+    whole = Recorded(_joined(notebook.notebook, splits))
     for split in splits:
-        split.holds = whole[split.parts[0].id] == split.code
+        split.holds = whole.digest(split.parts[0].id, split.run) == split.code
         old.remove(split.old)
         for part in split.parts:
             del new[part.id]
 
+    def known(name: str, run: Run | None) -> list[str]:
+        return [each.digest(name, run) for each in (notebook, whole)] if run else []
+
     def matched(held: str, cell: NotebookNode) -> bool:
         if held == "code":
-            return committed.code(cell) in (notebook.digests[now.id], whole[now.id])
+            return committed.code(cell) in known(now.id, committed.run(cell))
         like = (
             code_key(cell.source) == code_key(now.source) if held == "text" else cell.id == now.id
         )
@@ -327,9 +339,9 @@ def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
             if found:
                 old.remove(found[0])
                 del new[now.id]
-                run = committed.run(found[0])
-                code = notebook.digests[now.id] if held == "code" else committed.code(found[0])
+                run, code = committed.run(found[0]), committed.code(found[0])
                 if run and code:
+                    code = notebook.digest(now.id, run) if held == "code" else code
                     notebook.take(now, found[0], run, code)
     return splits
 

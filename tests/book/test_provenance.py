@@ -11,7 +11,7 @@ import datetime
 from book.builder import build, notebook, provenance
 from book.builder.cli import main
 from book.builder.dependencies import _digests, dependencies, digests
-from book.builder.notebook import code_cells, code_key, read_notebook
+from book.builder.notebook import code_cells, code_key, decided, read_notebook
 from book.builder.stamps import restamp
 from book.builder.text import Chapter
 
@@ -222,6 +222,35 @@ def test_what_asks_the_reader_is_made_anew_everywhere(small):
     assert notebook.out_of_reach(cell) == 2
     notebook.here = 2
     assert notebook.out_of_reach(cell) == 0
+
+
+ON_GPU = "on_gpu = __import__('os').environ['GPUS_HERE'] != '0'"
+
+
+def test_what_gpus_made_holds_while_a_number_for_cpus_changes(small):
+    small.edit("x = [1]", f"{ON_GPU}\nx = [1]")
+    small.edit("y = 2", "y = 2 if on_gpu else 3")
+    small.build()
+    small.machine(gpus=0)
+    small.edit("y = 2 if on_gpu else 3", "y = 2 if on_gpu else 4")
+    out, new = small.build()
+    assert new == set() and "stale" not in out and small.call("check", "--release")[0] == 0
+    small.edit("y = 2 if on_gpu else 4", "y = 5 if on_gpu else 4")
+    out, new = small.build()
+    assert new == set() and "cell intro_3: stale, needs 2 GPUs" in out
+
+
+def test_what_a_cpu_made_does_not(small):
+    for lang in ("en", "zh"):
+        small.path(lang).unlink()
+    small.machine(gpus=0)
+    small.edit("x = [1]", f"{ON_GPU}\nx = [1]")
+    small.edit("y = 2", "y = 2 if on_gpu else 3")
+    small.build()
+    small.edit("y = 2 if on_gpu else 3", "y = 5 if on_gpu else 3")
+    assert small.build()[1] == set()
+    small.edit("y = 5 if on_gpu else 3", "y = 5 if on_gpu else 4")
+    assert "only" in small.build()[1] and small.shown()["only"].startswith("y 4")
 
 
 # ---- A cell taken apart --------------------------------------------------------------------------
@@ -496,6 +525,22 @@ def test_the_hash_is_of_the_code_and_of_what_it_depends_on():
     other = digests(["x = [1]", "y = 3", "print(x)  # two"])
     assert [a == b for a, b in zip(one, other)] == [True, False, True]
     assert digests(["x = [2]", "print(x)"])[1] not in one
+
+
+@pytest.mark.parametrize(
+    ("source", "on_gpu", "same"),
+    [
+        ("n = 2**27 if on_gpu else 2**24", True, "n = 2**27"),
+        ("n = 2**27 if on_gpu else 2**24", False, "n = 2**24"),
+        ("for a in b:\n    if on_gpu:\n        c = a", False, "for a in b:\n    pass"),
+        ("if on_gpu:\n    a = 1\nelse:\n    a = 2\nb = a", False, "a = 2\nb = a"),
+        ("f(1 if on_gpu else (2 if on_gpu else 3))", False, "f(3)"),
+        ("n = 1 if fast and on_gpu else 2", True, "n = 1 if fast and on_gpu else 2"),
+        ("no Python if on_gpu", True, "no Python if on_gpu"),
+    ],
+)
+def test_what_a_cell_does_where_there_are_gpus_or_none(source, on_gpu, same):
+    assert code_key(decided(source, on_gpu)) == code_key(same)
 
 
 def test_the_hash_is_the_same_on_all_pythons():
