@@ -123,14 +123,13 @@ def _loads(statement: ast.stmt) -> set[str]:
     parts: list[ast.AST] = [statement]
     if isinstance(statement, (ast.With, ast.AsyncWith)):
         parts = list(statement.items)
-    if isinstance(statement, ast.For):  # What it sets, its body has not from before
-        parts = [statement.iter, statement.target]
-        inside = set().union(*map(_loads, [*statement.body, *statement.orelse]))
-        return _loaded(parts) | inside - _stored(statement.target)
+    if isinstance(statement, ast.For):  # Its body has what it sets, and not from before
+        around = _loaded([statement.iter, statement.target, *statement.orelse])
+        return around | (_loaded(statement.body) - _stored(statement.target))
     return _loaded(parts)
 
 
-def _loaded(parts: list[ast.AST]) -> set[str]:
+def _loaded(parts: Sequence[ast.AST]) -> set[str]:
     nodes = [node for part in parts for node in ast.walk(part)]
     # `x += 1` and `del x` need an x, too.
     names = [node for node in nodes if isinstance(node, ast.Name)]

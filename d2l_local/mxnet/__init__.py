@@ -2,9 +2,8 @@
 
 A drop-in for ``from d2l import mxnet as d2l`` (d2l 1.0.3): all its public names, with those below
 added or put in place of d2l's own. d2l itself is loaded when one of its names is asked for.
-Importing this prepares the process (`d2l_local.prepare_mxnet`)
-and does not switch MXNet to NumPy semantics: ``npx.set_np()`` remains the reader's choice, as with
-d2l.
+Importing this prepares the process (`d2l_local.prepare_mxnet`) and does not switch MXNet to NumPy
+semantics: ``npx.set_np()`` remains the reader's choice, as with d2l.
 """
 
 from __future__ import annotations

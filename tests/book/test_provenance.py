@@ -488,6 +488,7 @@ def test_draft_is_true_or_false(small):
         (["x = [1]", "x += [2]", "print(x)"], {0, 1}),
         (["x = [1]", "y = 2", "for x in 'ab': print(x)"], set()),  # A loop's own
         (["x = [1]", "y = 2", "for z in x: print(z)"], {0}),
+        (["x = [1]", "y = 2", "for z in 'ab':\n    with y:\n        print(x)"], {0, 1}),
         (["x = [1]", "for x in y: pass", "print(x)"], {0, 1}),  # Which may have none
         (["x = [1]", "x = [2]; print(x)", "y = x"], {1}),
         (["x = [1]", "print(x); x = [2]", "y = x"], {0, 1}),
