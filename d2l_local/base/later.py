@@ -18,9 +18,9 @@ def names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the ``__getattr__`` and ``__dir__`` of a module, a package, given its globals.
 
-    ``load()`` returns the names that are missing, once; what the module has stays as it is. It is
-    called for a public name that the module lacks, for a list of its names, and so for
-    ``from module import *``. Raises what it raises.
+    ``load()`` returns names, once, of which the module takes the public ones that it lacks. It is
+    called for such a name, for a list of the names, and so for ``from module import *``. Raises
+    what it raises.
     """
     module = namespace["__name__"]
     loaded = False
@@ -30,21 +30,22 @@ def names(
         if not loaded:
             loaded = True  # What is loaded may ask for a name
             try:
-                missing = load()
+                found = load()
             except BaseException:
                 loaded = False
                 raise
-            namespace.update({name: missing[name] for name in missing.keys() - namespace.keys()})
+            lacking = found.keys() - namespace.keys()
+            namespace.update({n: found[n] for n in lacking if not n.startswith("_")})
         return sorted(name for name in namespace if not name.startswith("_"))
 
-    def find(name: str) -> Any:
+    def get(name: str) -> Any:
         if name == "__all__":
             return complete()
-        own = name.startswith("_") or loaded or importlib.util.find_spec(f"{module}.{name}")
-        if not own:
+        known = loaded or name.startswith("_")
+        if not known and not importlib.util.find_spec(f"{module}.{name}"):  # Which `import` finds
             complete()
             if name in namespace:
                 return namespace[name]
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
-    return find, complete
+    return get, complete

@@ -67,7 +67,7 @@ globals().update(_backend.names(MXNet()))
 
 
 def _rest_of_d2l() -> dict[str, _Any]:
-    """Return d2l's public names, and in the place of some those that take both kinds of array."""
+    """Return d2l's names, and in the place of some those that take both kinds of array."""
     import d2l.mxnet as theirs
 
     names = vars(theirs)
@@ -76,7 +76,7 @@ def _rest_of_d2l() -> dict[str, _Any]:
     from d2l_local.mxnet.classic import drawing, training
 
     ours = {name: getattr(m, name) for m in (drawing, training) for name in m.__all__}
-    return {name: value for name, value in {**names, **ours}.items() if not name.startswith("_")}
+    return {**names, **ours}
 
 
 __getattr__, __dir__ = _later.names(globals(), _rest_of_d2l)

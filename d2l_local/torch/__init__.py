@@ -118,11 +118,11 @@ globals().update(_backend.names(PyTorch()))
 
 
 def _rest_of_d2l() -> dict[str, _Any]:
-    """Return d2l's public names, after its functions have been told of those in their place."""
+    """Return d2l's names, after its functions have been told of those in their place."""
     names = vars(_import_d2l())
     # They look up their helpers in the global `d2l` of their module, but for this one.
     names |= {"d2l": sys.modules[__name__], "use_svg_display": _charts.use_svg_display}
-    return {name: value for name, value in names.items() if not name.startswith("_")}
+    return names
 
 
 __getattr__, __dir__ = _later.names(globals(), _rest_of_d2l)

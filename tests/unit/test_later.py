@@ -46,6 +46,7 @@ def test_what_is_missing_is_loaded_once_and_takes_nothing_s_place(face):
     module = face()
     assert module.own == "own" and module.calls == []
     assert module.further == 3 and module.own == "own" and module.calls == [1]
+    assert not hasattr(module, "_hidden")
     with pytest.raises(AttributeError, match=r"^module 'a_face' has no attribute 'furhter'$"):
         _ = module.furhter
     assert module.calls == [1]
