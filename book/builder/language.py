@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import yaml
 
-MAGIC = re.compile(r"(?m)^(\s*)[%!].*$")  # Shell lines and magics are not Python
+MAGIC = re.compile(r"(?m)^([ \t]*)[%!].*$")  # Shell lines and magics are not Python
 
 
 # ---- Comments ------------------------------------------------------------------------------------

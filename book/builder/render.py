@@ -79,6 +79,9 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
         cells.append(new_markdown_cell(beside, id="next"))
         describe(section, cells[-1], blocks[-1])
         cells[-1].metadata["d2l_local"].pop("kind", None)
+    for cell in cells:
+        if cell.cell_type == "markdown" and values.ROLE.search(cell.source):
+            cell.metadata["d2l_local"]["template"] = cell.source
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     made: NotebookNode = new_notebook(cells=cells)
     made.metadata.update(kernelspec=kernel, language_info={"name": "python"})
@@ -119,8 +122,6 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNod
     else:
         cell = new_code_cell(section.code_in(block, lang), id=name)
     describe(section, cell, block)
-    if block.lang and values.ROLE.search(cell.source):
-        cell.metadata["d2l_local"]["template"] = cell.source
     tags = [tag for tag in block.tags if tag not in section.chapter.frameworks]
     if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
         tags.append("nbval-raises-exception")

@@ -14,7 +14,7 @@ from pathlib import Path
 from book.builder import model
 from book.builder.language import literals, put_strings, read_strings, strings_within
 from book.builder.model import Block, Section, Settings, Strings, read_text
-from book.builder.notebook import BuildError
+from book.builder.notebook import IGNORED, BuildError
 
 import nbformat
 import yaml
@@ -23,6 +23,7 @@ from nbformat import NotebookNode
 
 NUMBERS = ("minutes", "level")  # That only an exercise has
 FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
+TAGS = (IGNORED, "raises-exception", "stderr-ok", *model.CODE)  # Of code, and `gpus-N`
 
 
 class Chapter(Settings):
@@ -70,6 +71,9 @@ class Chapter(Settings):
             raise BuildError(f"{where}: unknown key {listed} in the front matter; there is {known}")
         lines = parsed.metadata.source_map
         parts = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
+        for part in parts:
+            if isinstance(part, Block):
+                refuse_tags(part, list(self.frameworks), where)
         parts = give_denials(parts, where)
         blocks = [part for part in parts if isinstance(part, Block)]
         refuse_taken_ids(blocks, where)
@@ -139,6 +143,18 @@ def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:
             '"id": "two-devices"}; an id has lower-case letters, digits and hyphens'
         )
     return block
+
+
+def refuse_tags(block: Block, frameworks: list[str], where: Path) -> None:
+    """Refuse a tag that says nothing, such as a misspelled one, and two that exclude each other."""
+    known = frameworks if block.lang else [*frameworks, *TAGS, "gpus-N"]
+    for tag in block.tags:
+        if tag not in known and (block.lang or not tag.startswith("gpu")):  # `check` looks at those
+            listed = ", ".join(known)
+            raise BuildError(f"{where}:{block.line}: unknown tag {tag}; there is {listed}")
+    kinds = [tag for tag in block.tags if tag in model.CODE]
+    if len(kinds) > 1:
+        raise BuildError(f"{where}:{block.line}: a cell has one tag of {', '.join(kinds)}")
 
 
 def refuse_numbers(cell: NotebookNode, line: int, where: Path) -> None:

@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 
 ROLE = re.compile(r"\{glue:text\}`([^`]+)`")
 NAME = re.compile(
-    r"(?P<name>.*?)(?:@(?P<which>\d+))?(?::(?P<spec>,?(?:\.\d+)?[dfg%]|,))?", re.DOTALL
+    r"(?P<name>.*?)(?:@(?P<which>\d+))?(?::(?P<spec>,?(?:d|(?:\.\d+)?[fg%])|,))?", re.DOTALL
 )
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
 GAP = "▢"
@@ -100,7 +100,7 @@ def _printed(name: str, cell: NotebookNode, rows: dict[str, str]) -> Iterator[st
         for output in cell.outputs:
             told = output.get("metadata", {}).get("d2l_local", {}).get("measured", {})
             if "number" in told:
-                yield f"{told['number']:g}"
+                yield f"{told['number']:.15g}"
     elif ": " in name:
         yield from _of_the_law(name, text, rows)
     else:

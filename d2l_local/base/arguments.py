@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 import operator
@@ -11,9 +12,10 @@ MOST_DEVICES = 4096  # More than any machine has; far more would take all of its
 
 def integer(value: object) -> int | None:
     """An integer of any type as an int; None for all else, such as True, 256.0 and "256"."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        return None
-    return operator.index(value)
+    if not isinstance(value, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(value)  # type: ignore[arg-type]  # Which raises it for others
+    return None
 
 
 def positive_integer(name: str, value: object) -> int:
@@ -27,9 +29,9 @@ def positive_integer(name: str, value: object) -> int:
 def positive_number(name: str, value: object) -> float:
     """``value`` as a float. ValueError, with ``name`` and the value, unless it is 0 < x < inf."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value)
-        if 0 < number < math.inf:
-            return number
+        with contextlib.suppress(OverflowError):
+            if 0 < (number := float(value)) < math.inf:
+                return number
     raise ValueError(f"{name} must be a positive number, not {value!r}")
 
 

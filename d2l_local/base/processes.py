@@ -104,18 +104,18 @@ class Guarded:
         """Kill all, and wait for those that were started here. Called as the block ends."""
         if self._guard is None:
             return
-        guard, pipe = self._guard, self._pipe()
+        guard = self._guard
         try:
             self.end()
             for process in self._started:
                 process.wait()
                 for stream in (process.stdin, process.stdout, process.stderr):
                     if stream:
-                        stream.close()
+                        with contextlib.suppress(OSError):  # What is written, it has never read
+                            stream.close()
             guard.kill()  # It is not needed any more
         finally:  # After an interrupt, too; then it is the guard that kills
-            self._guard = None
-            pipe.close()
+            self._let_go()
             guard.wait()
 
     def _pipe(self) -> IO[bytes]:
@@ -201,14 +201,20 @@ def _marked(mark: str) -> set[int]:
 
 
 def completed(
-    command: list[str], seconds: float, name: str, **environment: object
+    command: list[str],
+    seconds: float,
+    name: str,
+    to: IO[str] | None = None,
+    /,
+    **environment: object,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; its output is text, in which ``�`` stands for what is no UTF-8.
 
     A Python writes UTF-8, whatever this machine's own encoding.
     ``environment`` is added to the environment variables (None removes one). Raises TimeoutError,
     in which ``name`` says what was ended, after ``seconds``, and ValueError if ``seconds`` is not
-    a positive number. Nothing that the command has started is left behind.
+    a positive number. Nothing that the command has started is left behind. Its standard output is
+    also written ``to`` a file, even if it took too long.
     """
     check_seconds(seconds)
     with Guarded() as guarded:
@@ -229,19 +235,38 @@ def completed(
                 break
             except subprocess.TimeoutExpired:
                 if time.monotonic() > deadline:
+                    if to:
+                        guarded.end()
+                        to.write(_last_words(process))
                     message = f"{name} was ended: it still ran after {seconds} seconds"
                     raise TimeoutError(message) from None
                 if process.poll() is not None:  # What it has left behind holds its pipes open
                     guarded.end()
+    if to:
+        to.write(output)
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def run(command: list[str], seconds: float, name: str, **environment: object) -> str:
+def _last_words(process: subprocess.Popen[str]) -> str:
+    """What a process had said when it was ended; nothing if somebody still holds its pipes."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=5)[0]
+    return ""
+
+
+def run(
+    command: list[str],
+    seconds: float,
+    name: str,
+    to: IO[str] | None = None,
+    /,
+    **environment: object,
+) -> str:
     """Run a command and return its standard output.
 
     As `completed`, and raises RuntimeError with the last lines of its errors if it fails.
     """
-    done = completed(command, seconds, name, **environment)
+    done = completed(command, seconds, name, to, **environment)
     if done.returncode:
         raise RuntimeError(f"{name} {how_it_ended(done.returncode)}:\n{last_lines(done.stderr)}")
     return done.stdout
@@ -303,8 +328,9 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
         last = f"_keep_result(_fn, {str(result)!r})"
         lines = (text, f"_fn = {fn.__name__}", source(_keep_result), last)
         script.write_text("\n\n".join(lines), encoding="utf-8")
-        output = run([sys.executable, str(script)], seconds, fn.__name__, **environment)
-        print(output, end="")
+        # Not buffered, so that what it has printed is here when it is ended
+        command = [sys.executable, "-u", str(script)]
+        run(command, seconds, fn.__name__, sys.stdout, **environment)
         if not result.exists():
             raise RuntimeError(f"{fn.__name__} ended its process before it returned; let it return")
         return json.loads(result.read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ not install together with the package does (``dependencies`` in pyproject.toml s
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import shlex
@@ -148,7 +149,9 @@ def _install(command: str, **environment: str) -> None:
     try:
         # On Windows a backslash separates folders
         words = shlex.split(command, posix=sys.platform != "win32")
-        words = [word.strip('"') for word in words]
-        processes.run(words, PIP_SECONDS, "the installation", **environment)
+        for joins, part in itertools.groupby(words, "&&".__eq__):
+            if not joins:
+                one = [word.strip('"') for word in part]
+                processes.run(one, PIP_SECONDS, "the installation", **environment)
     except (RuntimeError, OSError) as error:
         raise RuntimeError(f"{error}\nThe notebooks are there. Type: {command}") from None

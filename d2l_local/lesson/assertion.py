@@ -136,6 +136,8 @@ def _compared(test: ast.expr) -> Iterator[ast.expr]:
 def _harmless(node: ast.expr) -> bool:
     calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
     called = [getattr(call.func, "attr", getattr(call.func, "id", "")) for call in calls]
+    if any(name == "get" and not call.args for name, call in zip(called, calls)):
+        return False  # It waits at a queue; a dictionary's says what it gets
     scoped = (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp, ast.Lambda, ast.NamedExpr)
     return HARMLESS.issuperset(called) and not any(isinstance(n, scoped) for n in ast.walk(node))
 

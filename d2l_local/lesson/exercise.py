@@ -108,12 +108,12 @@ def expect(
     AssertionError: 800: that is 8 times as much: bits in place of bytes?
     """
     value = _number(answer)
-    if math.isclose(value, right, rel_tol=within):
+    if _is_close(value, right, within):
         return
     usual = [(factor * right, translated(why)) for factor, why in MISTAKES.items()]
     reason = translated("that is too much" if value > right else "that is too little")
     for wrong, why in reversed([*(foreseen or {}).items(), *usual]):  # The first one is told
-        if math.isclose(value, wrong, rel_tol=within):
+        if _is_close(value, wrong, within):
             reason = why
     raise AssertionError(f"{value:,.6g}: {reason}")
 
@@ -125,13 +125,20 @@ def _number(answer: object) -> float:
             translated("{answer!r} is text: a number stands without quotes", answer=answer)
         )
     if not isinstance(answer, (numbers.Real, decimal.Decimal)):
-        with contextlib.suppress(AttributeError, TypeError, ValueError):
-            answer = answer.item()  # type: ignore[attr-defined]  # Arrays of one element
+        # Of an array of one element; MXNet's classic ones have another name for it
+        scalar = getattr(answer, "item", None) or getattr(answer, "asscalar", None)
+        with contextlib.suppress(TypeError, ValueError, RuntimeError):
+            answer = scalar() if scalar else answer
     if isinstance(answer, bool) or not isinstance(answer, (numbers.Real, decimal.Decimal)):
         raise AssertionError(translated("a number is asked for, not {answer!r}", answer=answer))
     if not math.isfinite(answer):
         raise AssertionError(translated("{answer} can't be compared with a number", answer=answer))
     return float(answer)
+
+
+def _is_close(number: float, right: float, within: float) -> bool:
+    """Whether a number differs from the right one by at most a share ``within`` of the latter."""
+    return abs(number - right) <= within * abs(right)
 
 
 def measured(
@@ -163,7 +170,7 @@ def measured(
         said = "Computed: {number}" if computed else "Measured: {number}"
         line = translated(said, number=f"{number:,.4g} {unit}".rstrip())
         data = {"number": float(number), "unit": unit, "within": within}
-        right = _is_number(guess) and abs(guess - number) <= within * abs(number)
+        right = _is_number(guess) and _is_close(guess, number, within)
     if _is_number(guess):
         line += translated(", as you predicted" if right else ", other than you predicted")
     _show(line, measured=data)

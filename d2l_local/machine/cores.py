@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 DATA = bytes(2**21)  # Takes a core some milliseconds to digest
 
+_divided: list[set[int]] = []  # What each `own_core` divides that is going on, the outermost first
+
 
 @contextlib.contextmanager
 def own_core() -> Iterator[None]:
@@ -31,11 +33,22 @@ def own_core() -> Iterator[None]:
         own = {min(mine)}
         others = {thread: cores - own or cores for thread, cores in before.items()}
         _place({**others, this: own})
+    _divided.append(set().union(*before.values()))
     try:
         yield
     finally:
+        _divided.pop()
         started = _cores_of_threads().keys() - before.keys()
         _place({**before, **dict.fromkeys(started, mine)})
+
+
+def cores_of_process() -> set[int]:
+    """The cores that this process may run on, also while `own_core` divides them."""
+    if any(_divided):
+        return _divided[0]
+    if sys.platform == "linux":
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
 
 
 def _cores_of_threads() -> dict[int, set[int]]:

@@ -8,8 +8,7 @@ import time
 from typing import NamedTuple
 
 from d2l_local.base.language import say
-from d2l_local.machine.cores import work_of_two
-from d2l_local.machine.host import num_cores
+from d2l_local.machine.cores import cores_of_process, work_of_two
 
 import psutil
 
@@ -34,13 +33,13 @@ class Crowding:
     _before: _Clocks | None = None
 
     def __enter__(self) -> Crowding:
-        self._before = _clocks()
+        self._before, self.share = _clocks(), 0.0
         return self
 
     def __exit__(self, *exception: object) -> None:
         wall, others = _since(self._before) if self._before else (0.0, 0.0)
         if wall > 0 and others > CLOCK:
-            self.share = min(others / wall / num_cores(), 1.0)
+            self.share = min(others / wall / len(cores_of_process()), 1.0)
 
     def excuses(self, claim: str) -> bool:
         """Whether a claim about time that does not hold need not hold here; prints why.
@@ -52,7 +51,7 @@ class Crowding:
         It is so on fewer than two cores, where others took more than a twentieth of them, and where
         two cores together hardly do more than one: asked only now, of a block that was entered.
         """
-        if num_cores() < 2:
+        if len(cores_of_process()) < 2:
             say("Not judged on a single core: {claim}.", claim=claim)
             return True
         if self.share > MOST:
@@ -93,9 +92,8 @@ def _since(before: _Clocks) -> tuple[float, float]:
 
 
 def _busy() -> float:
-    cores = psutil.cpu_times(percpu=True)
-    if hasattr(os, "sched_getaffinity"):
-        cores = [cores[core] for core in os.sched_getaffinity(0)]
+    times = psutil.cpu_times(percpu=True)
+    cores = [times[core] for core in cores_of_process()]
     idle = ("idle", "iowait", "guest", "guest_nice")  # A guest's time is the user's, too
     return float(sum(sum(core) - sum(getattr(core, n, 0.0) for n in idle) for core in cores))
 

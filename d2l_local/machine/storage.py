@@ -26,12 +26,14 @@ def file_on_disk(size: int) -> str:
     """
     if size < 1:
         raise ValueError(f"a file needs at least one byte, not {size}")
-    path = str(Path(_files.enter_context(processes.temporary_folder()), "file"))
-    with open(path, "wb") as file:
-        for start in range(0, size, _PIECE):
-            file.write(os.urandom(min(_PIECE, size - start)))
-        file.flush()
-        os.fsync(file.fileno())
+    with contextlib.ExitStack() as folder:
+        path = str(Path(folder.enter_context(processes.temporary_folder()), "file"))
+        with open(path, "wb") as file:
+            for start in range(0, size, _PIECE):
+                file.write(os.urandom(min(_PIECE, size - start)))
+            file.flush()
+            os.fsync(file.fileno())
+        _files.push(folder.pop_all())  # Only now: what does not fit goes at once
     return path
 
 

@@ -62,9 +62,9 @@ def plot_allocations(recordings: Mapping[str, Allocations]) -> Axes:
 
     _, ax = plt.subplots(figsize=(6, 2.8), layout="constrained")
     for number, (name, recording) in enumerate(recordings.items()):
-        times, held = zip(*recording.samples)
-        ax.step([1e3 * t for t in times], [size / 1e6 for size in held], where="post", label=name,
-                color=COLORS[number % len(COLORS)])  # fmt: skip
+        times = [1e3 * second for second, _ in recording.samples]
+        held = [size / 1e6 for _, size in recording.samples]
+        ax.step(times, held, where="post", label=name, color=COLORS[number % len(COLORS)])
     ax.set(xlabel=label("time (ms)"), ylabel=label("memory (MB)"), ylim=(0, None))
     ax.legend()
     return ax

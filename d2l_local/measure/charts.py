@@ -156,10 +156,14 @@ def plot_parts(
 ) -> Axes:
     """Draw a bar for each name, put together of its parts one after the other; return the axes.
 
-    All bars have the same parts. A dashed line shows the ``limit`` that none should exceed.
+    A dashed line shows the ``limit`` that none should exceed. Raises ValueError unless all bars
+    have the same parts.
     """
     from matplotlib import pyplot as plt
 
+    if len({frozenset(parts) for parts in bars.values()}) != 1:
+        listed = {name: list(parts) for name, parts in bars.items()}
+        raise ValueError(f"the bars must have the same parts, not {listed}")
     height = 1.1 + 0.35 * len(bars)
     ax: Axes = plt.subplots(figsize=(6.5, height), layout="constrained")[1]
     ends = np.zeros(len(bars))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -117,14 +118,13 @@ def _spans(charts: Charts) -> list[Span]:
 
 def _without_shortest(charts: Charts) -> Charts:
     """Return the charts with at most ``MAX_SPANS`` spans, the longest ones."""
-    lengths = sorted((span.end - span.start for span in _spans(charts)), reverse=True)
-    if len(lengths) <= MAX_SPANS:
-        return charts
-    limit = lengths[MAX_SPANS]
+    spans, number = _spans(charts), itertools.count()
+    by_length = sorted(range(len(spans)), key=lambda i: spans[i].start - spans[i].end)
+    longest = set(by_length[:MAX_SPANS])
     return [
         (
             ax,
-            {name: [s for s in lane if s.end - s.start > limit] for name, lane in lanes.items()},
+            {name: [s for s in lane if next(number) in longest] for name, lane in lanes.items()},
             outlines,
         )
         for ax, lanes, outlines in charts

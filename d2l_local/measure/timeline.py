@@ -51,7 +51,7 @@ class Timeline:
     _began = 0  # Nanoseconds since the epoch
 
     def __init__(self, lanes: Mapping[str, Iterable[tuple[str, float, float]]] | None = None):
-        """``lanes`` (device to (name, start, end)s) of an earlier recording, to look at again.
+        """``lanes`` (device to (name, start, end)s, in any order) of an earlier recording.
 
         ValueError: a start or an end is no number.
         """
@@ -60,6 +60,7 @@ class Timeline:
             for span in spans:
                 if not (math.isfinite(span.start) and math.isfinite(span.end)):
                     raise ValueError(f"{lane}: the times of {span!r} must be finite")
+            spans.sort(key=lambda span: span.start)
         self._added: list[tuple[str, str, float, float]] = []
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -14,6 +15,10 @@ from d2l_local.mxnet.recorder import parse_open_trace
 import mxnet as mx
 
 SETTLE = 0.1  # Seconds: the engine is idle before its threads let go of the arrays that they used
+_NAME = "Memory: "  # Of a counter, before that of its device
+
+# The numbers of the CPU devices whose counters have begun, which go on from recording to recording.
+_cpus = {0}
 
 
 class Allocations(allocations.Allocations):
@@ -45,8 +50,9 @@ class Allocations(allocations.Allocations):
             )
             mx.profiler.set_state("run")
             try:
-                # The counters go on from earlier recordings: these small arrays tell from where.
-                marks = [mx.nd.ones(1, ctx=used) for used in (mx.cpu(), *device.gpu_contexts())]
+                # These small arrays tell from where the counters go on.
+                used = {*map(mx.cpu, _cpus), *device.gpu_contexts()}
+                marks = {context: mx.nd.ones(1, ctx=context) for context in used}
                 mx.nd.waitall()
                 result = fn()
                 mx.nd.waitall()
@@ -55,7 +61,7 @@ class Allocations(allocations.Allocations):
                 mx.profiler.dump(finished=False)
                 events = parse_open_trace(trace.read(path))
                 mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
-        marked = {f"Memory: {device.lane(mark.context)}" for mark in marks}
+        marked = {f"{_NAME}{device.lane(context)}" for context in marks}
         return result, _changes(events, marked)
 
 
@@ -64,6 +70,8 @@ def _changes(events: list[dict], marked: set[str]) -> Iterator[tuple[float, int]
     held: dict[str, int] = {}
     for event in sorted(counters, key=lambda event: event["ts"]):
         for name, size in event["args"].items():
-            if name.startswith("Memory: "):
+            if name.startswith(_NAME):
                 yield event["ts"] / 1e6, size - held.get(name, size if name in marked else 0)
                 held[name] = size
+    cpus = (re.fullmatch(rf"{_NAME}cpu/(\d+)", name) for name in held)
+    _cpus.update(int(found[1]) for found in cpus if found)

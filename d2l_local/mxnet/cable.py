@@ -54,6 +54,8 @@ class Cable(KVStoreBase):
         """Queue an exchange: each array of ``out`` gets the sum of ``value``, one a device."""
         value, out = ([x.as_nd_ndarray() for x in arrays] for arrays in (value, out or value))
         mx.nd.Custom(*value, out=out, op_type=LANE, number=self._number, k=len(value))
+        if len(value) == 1:  # It is the sum already
+            out[0][:] = value[0]
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -76,7 +78,7 @@ class _Exchange(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         first, *others = in_data
         num_bytes = first.size * np.dtype(first.dtype).itemsize
-        if not others:  # It is the sum already
+        if not others:  # `pushpull` copies it, if need be
             self._cable._carry(num_bytes, 1)
             return
         total = first.asnumpy()

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from d2l_local.mxnet.device import devices
 from d2l_local.simulate import links
 
+import numpy as np
 from mxnet import autograd, nd
 from mxnet.base import _LIB, check_call
 
@@ -39,7 +40,7 @@ class Links(links.Links):
         return _Carry(self, i, j)(x)
 
     def _copied(self, x, j):
-        self.sent.append(4 * x.size)
+        self.sent.append(x.size * np.dtype(x.dtype).itemsize)
         return x.copyto(self.devices[j])
 
     def _synchronize(self):

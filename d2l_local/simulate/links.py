@@ -165,10 +165,11 @@ class Links(abc.ABC):
         pipeline_schedule(orders, {"F": 1.0, "B": 1.0})
         if len(orders) > len(self.devices):
             raise ValueError(f"{len(orders)} stages need as many devices, not {len(self.devices)}")
-        last = max((int(name[1:]) for order in orders for name in order), default=-1)
+        tasks = [(s, name) for s, order in enumerate(orders) for name in order]
+        receivers = {(s, name): neighbor(s, name) for s, name in tasks}
+        last = max((int(name[1:]) for _, name in tasks), default=-1)
         if last >= len(inputs):
             raise ValueError(f"micro-batch {last} has no input: there are {len(inputs)}")
-        tasks = {(s, name) for s, order in enumerate(orders) for name in order}
         arrived: dict[tuple[int, str], Future[Any]] = {task: Future() for task in tasks}
         numbers = range(len(orders))
         lanes: dict[str, list[tuple[str, float, float]]] = {stage(s): [] for s in numbers}
@@ -182,15 +183,15 @@ class Links(abc.ABC):
             return result
 
         def do(s: int, name: str) -> None:
-            to = neighbor(s, name)
+            to = receivers[s, name]
             sender = 2 * s - to
             task, j, received = forward if name[0] == "F" else backward, int(name[1:]), None
-            if (sender, name) in tasks:
+            if (sender, name) in receivers:
                 received = arrived[s, name].result()
             elif task is forward:
                 received = inputs[j]
             result = timed(s, name, lambda: task(s, j, received))
-            if (to, name) in tasks:
+            if (to, name) in receivers:
                 copy = timed(s, f"copy of {name}", lambda: self._copied(result, to))
                 arrived[to, name].set_result(copy)
 

@@ -134,27 +134,29 @@ def pipeline_schedule(
             raise ValueError(f"the recording has {name} {len(spans)} times on {stage(s)}, not once")
         return spans[0].end - spans[0].start
 
-    tasks = [(s, name) for s, order in enumerate(orders) for name in order]
-    senders = {_receiver(s, name, len(orders)): (stage(s), name) for s, name in tasks}
+    tasks = {(s, name) for s, order in enumerate(orders) for name in order}
     plan: dict[str, list[Task]] = {}
     for s, order in enumerate(orders):
         plan[stage(s)] = todo = []
         for i, name in enumerate(order):
+            needs = _needs(s, name, len(orders), tasks)
             before = {"B": "F", "W": "B"}.get(name[0])
             if before and before + name[1:] not in order[:i]:
                 raise ValueError(f"{stage(s)} does {name} before {before}{name[1:]}")
-            sender = senders.get((s, name))
-            todo.append((name, seconds(s, name), [sender] if sender else []))
+            todo.append((name, seconds(s, name), [(stage(other), task) for other, task in needs]))
     return schedule(plan)
 
 
-def _receiver(s: int, name: str, p: int) -> tuple[int, str] | None:
-    """Return the stage and the task that wait for a task of stage ``s``; they may not exist."""
+def _needs(s: int, name: str, p: int, tasks: set[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the stage and the task that a task of stage ``s`` waits for, done or not; none for W.
+
+    A backward pass waits for that of the next piece of the network, if this has a forward pass.
+    """
     found = re.fullmatch(r"([FBW])(\d+)('*)", name)
     if not found:
         raise ValueError(f"a task of a stage is called F0, B0, F1, …, not {name!r}")
     kind, j, pieces = found.groups()
-    number = len(pieces) * p + s + (1 if kind == "F" else -1)  # Of the piece of the network
-    if kind == "W" or number < 0:
-        return None
-    return number % p, f"{kind}{j}" + "'" * (number // p)
+    number = len(pieces) * p + s + (-1 if kind == "F" else 1)  # Of the piece of the network
+    other, which = number % p, j + "'" * (number // p)
+    waits = number >= 0 if kind == "F" else kind == "B" and (other, f"F{which}") in tasks
+    return [(other, kind + which)] if waits else []

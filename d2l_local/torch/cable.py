@@ -34,7 +34,11 @@ class Cable:
         def copy(gradients: torch.Tensor) -> None:
             begin, k = time.perf_counter(), dist.get_world_size(self.group)
             seconds = 2 * (k - 1) / k * gradients.nbytes / self.bytes_per_second
-            dist.all_reduce(gradients, group=self.group)
+            try:
+                dist.all_reduce(gradients, group=self.group)
+            except Exception as error:  # Else DistributedDataParallel would wait for ever
+                arrived.set_exception(error)
+                raise
             time.sleep(max(0, begin + seconds - time.perf_counter()))
             arrived.set_result(gradients.div_(k))
 

@@ -40,11 +40,12 @@ def cut_step(net: GPT, cut: str | None, b: int) -> Callable[[torch.Tensor], torc
     """
     if cut not in (None, "dp", "tp", "pp"):
         raise ValueError(f"there is no cut {cut!r}, but 'dp', 'tp', 'pp', and None")
+    _check_no_biases(net)
     k, rank = dist.get_world_size(), dist.get_rank()
     of_all, run = set[torch.Tensor](net.parameters()), _run_rows
     if cut == "tp":
         _check_divides(k, b, "rows of a micro-batch")
-        of_all -= cut_blocks(net, _Gather.apply, _Scatter.apply)
+        cut_blocks(net, _Gather.apply, _Scatter.apply)  # Its new weights are not ``of_all``
     elif cut == "pp":
         if k != 2:
             raise ValueError(f"a pipeline has 2 stages here, and there are {k} processes")
@@ -104,26 +105,24 @@ def cut_blocks(
     net: GPT,
     enter: Callable[[torch.Tensor], torch.Tensor],
     leave: Callable[[torch.Tensor], torch.Tensor],
-) -> set[torch.Tensor]:
-    """Leave each process its part of the products and heads of ``net``; return these weights.
+) -> None:
+    """Leave each process its part of the products and heads of ``net``, in new weights.
 
     Queries, keys, values and the perceptron's first product are cut by columns, the two products
     behind them by rows. ``enter`` makes the input of the former from what is there between the
     products, (rows, tokens, width), and ``leave`` makes that again from the partial sums of the
     latter. Raises ValueError for biases, and if the heads cannot be divided.
     """
-    k, rank, weights = dist.get_world_size(), dist.get_rank(), set[torch.Tensor]()
+    _check_no_biases(net)
+    k, rank = dist.get_world_size(), dist.get_rank()
     blocks: Iterable[Any] = net.blocks
 
     def part(weight: torch.Tensor, axis: int) -> nn.Parameter:
-        weights.add(piece := nn.Parameter(weight.detach().chunk(k, axis)[rank].clone()))
-        return piece
+        return nn.Parameter(weight.detach().chunk(k, axis)[rank].clone())
 
     for block in blocks:
         attention, up, down = block.attention, block.up, block.down
         _check_divides(k, attention.heads, "heads")
-        if up.bias is not None:
-            raise ValueError("cut a network without biases: their sums would have them k times")
         three = attention.qkv.weight.unflatten(0, (3, -1))  # A part of each
         attention.qkv.weight = part(three, 1)
         attention.qkv.weight.data = attention.qkv.weight.data.flatten(0, 1)
@@ -132,7 +131,6 @@ def cut_blocks(
         up.weight, down.weight = part(up.weight, 0), part(down.weight, 1)
         up.register_forward_pre_hook(lambda _, args: (enter(*args),))
         down.register_forward_hook(lambda *args: leave(args[-1]))
-    return weights
 
 
 def cut_decoder(
@@ -336,6 +334,11 @@ class _State:
             own.copy_(exact)
         if self.copies > 1:
             dist.all_gather_into_tensor(self.weights, self.own)
+
+
+def _check_no_biases(net: Any) -> None:
+    if any(block.up.bias is not None for block in net.blocks):
+        raise ValueError("cut a network without biases: their sums would have them k times")
 
 
 def _check_divides(part: int, whole: int, what: str) -> None:

@@ -81,7 +81,8 @@ def lane(device: torch.device) -> str:
 def synchronize() -> None:
     """Wait until every GPU is idle; ``torch.cuda.synchronize()`` waits for the current one.
 
-    Waits for each `ThreadStream`, too, and raises what a call in one has raised.
+    Waits for each `ThreadStream`, too, and raises what a call in one has raised; not within such a
+    call, where nothing is queued.
     """
     thread_stream.synchronize()
     if torch.cuda.is_initialized():  # Else nothing was ever sent to a GPU

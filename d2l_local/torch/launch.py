@@ -90,7 +90,7 @@ def torchrun(
             environment |= {"GLOO_SOCKET_IFNAME": lo, "NCCL_SOCKET_IFNAME": lo}
         if sys.platform == "win32":  # Not all builds have libuv there, and none needs it
             environment["USE_LIBUV"] = 0
-        print(processes.run(command, seconds, fn.__name__, **environment), end="")
+        processes.run(command, seconds, fn.__name__, sys.stdout, **environment)
         results = [Path(folder, f"{rank}.json") for rank in range(num_processes)]
         if missing := [path.stem for path in results if not path.exists()]:
             raise RuntimeError(

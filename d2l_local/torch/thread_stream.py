@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import torch
 
 _streams: weakref.WeakSet[ThreadStream] = weakref.WeakSet()
+_here = threading.local()  # Has the attribute `streams` in their threads
 
 
 class Event(NamedTuple):
@@ -41,7 +43,7 @@ class ThreadStream:
         self.name = name
         self._calls: collections.deque[Future] = collections.deque()
         self._recorded: list[tuple[str, float, float]] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._thread = ThreadPoolExecutor(1, name, setattr, (_here, "streams", True))
         # PyTorch's number of threads is each thread's own. When a thread first asks, it takes the
         # one that any thread has set last.
         threads = torch.get_num_threads()
@@ -72,8 +74,9 @@ class ThreadStream:
 
 
 def synchronize() -> None:
-    """Wait for all streams."""
-    if _streams:  # Copying even an empty set of weak references takes microseconds
+    """Wait for all streams; for none within a call of one, which would wait for itself."""
+    # Copying even an empty set of weak references takes microseconds
+    if _streams and not hasattr(_here, "streams"):
         finish(list(_streams))
 
 

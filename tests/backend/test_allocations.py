@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 
 from d2l_local.measure import allocations
 from d2l_local.measure.allocations import plot_allocations
@@ -32,8 +33,9 @@ def test_nothing_allocated_is_nothing_held():
 
 
 def test_the_plot_has_a_line_for_each_recording():
-    ax = plot_allocations({"a": Allocations.of(int), "b": Allocations.of(int)})
-    assert [line.get_label() for line in ax.lines] == ["a", "b"]
+    nothing = allocations.Allocations()
+    ax = plot_allocations({"a": Allocations.of(int), "b": Allocations.of(int), "none": nothing})
+    assert [line.get_label() for line in ax.lines] == ["a", "b", "none"]
     assert max(ax.lines[0].get_ydata()) == 8
 
 
@@ -57,3 +59,7 @@ def test_a_framework_counts_the_arrays_that_a_function_makes(framework):
         recording = d2l.Allocations.of(work)
         assert 8 * MB <= recording.peak < 8.1 * MB
         del recording
+    if framework == "mxnet":  # Each device has a counter of its own
+        second_device = partial(ones, (1000, 1000), ctx=d2l.mx.cpu(1))
+        peaks = [d2l.Allocations.of(second_device).peak for _ in range(3)]
+        assert peaks == pytest.approx([4 * MB] * 3, rel=0.02)

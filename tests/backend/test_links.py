@@ -59,6 +59,9 @@ def test_links_count_what_they_carry(d2l):
             with pytest.raises(ValueError, match="device 1, .* cannot send an array that is on"):
                 two.send(x, i, j)
     assert two.sent == []
+    halves = x.astype("float16") if hasattr(x, "astype") else x.half()
+    two.send(halves, 0, 1)
+    assert two.count() == 40  # 2 bytes a number
 
     # The gradient comes back over the link, and counts
     y = two.place(rng.normal(size=(5, 4)), 1)
@@ -102,6 +105,8 @@ def test_the_stages_of_a_pipeline_keep_their_orders(d2l):
 
     with pytest.raises(ValueError, match="stage 1 does B0 before F0"):
         two.pipeline([["F0", "B0"], ["B0", "F0"]], forward, backward, xs)
+    with pytest.raises(ValueError, match='F0, B0, F1, …, not "F0\'"'):
+        two.pipeline([["F0", "F0'"], ["F0", "F0'"]], forward, backward, xs)
     with pytest.raises(ValueError, match="3 stages need as many devices, not 2"):
         two.pipeline([*orders, []], forward, backward, xs)
     with pytest.raises(ValueError, match="micro-batch 1 has no input: there are 1"):

@@ -29,6 +29,8 @@ from d2l_local.doors import preflight
 from d2l_local.measure.timeline import Timeline
 from d2l_local.torch import kernels, recorder, ring
 
+from torch import distributed as dist
+
 GPUS = torch.cuda.device_count()
 CPU_ONLY = pytest.mark.skipif(GPUS > 0, reason="says what a machine without GPUs does")
 
@@ -395,6 +397,11 @@ def test_synchronize_waits_for_thread_streams_and_raises_their_errors_once():
     assert x.tolist() == [3, 3, 3]
 
 
+def test_a_call_in_a_thread_stream_does_not_wait_for_itself():
+    measured = d2l.ThreadStream("thread/0").launch(d2l.measure, lambda: None, 1)
+    assert measured.future.result(60).minimum >= 0
+
+
 def test_a_timeline_has_a_lane_for_each_thread_stream():
     stream, x = d2l.ThreadStream("thread/0"), torch.rand(300, 300)
     stream.launch(torch.mm, x, x)
@@ -490,6 +497,21 @@ def test_a_second_queue_is_a_stream_or_a_thread():
     assert isinstance(on_cpu, d2l.ThreadStream) and on_cpu.name == "cpu/0 copies"
     if GPUS:
         assert isinstance(d2l.side_stream(torch.device("cuda", 0)), torch.cuda.Stream)
+
+
+def test_an_exchange_that_fails_is_awaited_no_longer(monkeypatch):
+    def all_reduce(gradients, group):
+        raise RuntimeError("the other process is gone")
+
+    monkeypatch.setattr(dist, "new_group", lambda backend: None)
+    monkeypatch.setattr(dist, "get_world_size", lambda group: 2)
+    monkeypatch.setattr(dist, "all_reduce", all_reduce)
+    arrived = d2l.Cable(1e9).send(types.SimpleNamespace(buffer=lambda: torch.ones(2)))
+    with pytest.raises(RuntimeError, match="is gone"):
+        d2l.synchronize()
+    assert arrived.done()
+    with pytest.raises(RuntimeError, match="is gone"):
+        arrived.wait()
 
 
 # ---- The ring ------------------------------------------------------------------------------------

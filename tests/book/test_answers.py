@@ -82,6 +82,16 @@ def test_the_notebook_calls_what_the_package_has(tmp_path):
     assert chinese == english.replace("pi is forgotten", "忘了π")
 
 
+def test_a_solution_that_quotes_an_output_keeps_its_code(tmp_path):
+    quoting = TEXT.replace("times pi.", "times pi, {{glue:text}}`area`.")
+    text = quoting.format(body=BODY, message="pi is forgotten")
+    made = small_chapter.make(tmp_path, small=small_chapter.bilingual(text, "pytorch"))
+    notebook = render.notebook(made.sections()[0], "pytorch", "en")
+    [cell] = [cell for cell in notebook.cells if cell.id == "ex-area-solution"]
+    assert "`area`" in cell.source and "answer = m.pi * 2**2" in cell.source
+    assert cell.metadata["d2l_local"]["template"] == cell.source
+
+
 def test_it_is_proved_as_the_notebook_never_shows_it(tmp_path):
     [section] = chapter(tmp_path).sections()
     assert list(proof.prove(section, "pytorch", None)) == ["ex-area"]

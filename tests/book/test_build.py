@@ -227,6 +227,7 @@ def test_inserted_cell_renames_no_other_block(chapter):
         ("# one | 一\n# two |\nx", "# one\n# two\nx", "# 一\nx"),
         ("!ls \"it's | grep a\nx  # one | 一", None, "!ls \"it's | grep a\nx  # 一"),
         ("%matplotlib inline\nx  # one | 一", None, "%matplotlib inline\nx  # 一"),
+        ("y = 1\n\n!echo '(\nx  # one | 一", None, "y = 1\n\n!echo '(\nx  # 一"),
         ('"""\n# a | b\n"""', '"""\n# a | b\n"""', '"""\n# a | b\n"""'),
         ("f(a,  # one | 一\n  b)", "f(a,  # one\n  b)", "f(a,  # 一\n  b)"),
         ("f(a  # one | 一", "f(a  # one | 一", "f(a  # one | 一"),  # No Python
@@ -310,6 +311,9 @@ def test_a_line_that_ends_with_a_carriage_return_alone_is_refused(tmp_path):
         (":tags: [solution]", ":tags: solution", "is not of type 'array'"),
         (":tags: [solution]", ":tags:", "is not of type 'array'"),
         ("# Look at it | 看看它\nx\n", "", "an empty cell"),
+        (":tags: [solution]", ":tags: [pytorch, solutoin]", "good.md:46: unknown tag solutoin"),
+        (":tags: [solution]", ":tags: [solution, stub]", "good.md:46: a cell has one tag of sol"),
+        ('"en", "id": "end"}', '"en", "id": "end", "tags": ["score"]}', "unknown tag score"),
         ("names:", "framework: [mxnet]\nnames:", "good.md: unknown key framework in the front"),
         (
             "names:",

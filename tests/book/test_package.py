@@ -296,6 +296,18 @@ def test_get_names_the_build_of_pytorch_for_the_machine_and_installs_it(
     assert said in capsys.readouterr().out
 
 
+def test_get_fetches_uv_first_where_there_is_none(monkeypatch):
+    for name in NOTHING_NAMED:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(uv, "found", lambda: None)
+    Pip(monkeypatch, "d2l")
+    commands = []
+    monkeypatch.setattr(get.processes, "run", lambda command, *_, **__: commands.append(command))
+    get.complete("pytorch")
+    assert [command[-1] for command in commands] == ["uv", installed.TORCH]
+    assert commands[1][:4] == [sys.executable, "-m", "uv", "pip"]
+
+
 def test_get_takes_pytorch_from_where_the_reader_says(monkeypatch):
     for name in NOTHING_NAMED:
         monkeypatch.delenv(name, raising=False)

@@ -57,6 +57,16 @@ def test_a_number_that_no_output_has_leaves_a_gap_and_is_a_problem(tmp_path, cap
     assert "pytorch/zh/small.ipynb: cell look: no output above has `shares`\n" in out
 
 
+def test_an_opening_has_no_output_above_it_to_quote(tmp_path, capsys):
+    text = small_chapter.bilingual("", "pytorch")
+    for words in ("Words.", "文字。"):
+        text = text.replace(words, "{glue:text}`share`")
+    small_chapter.make(tmp_path, small=text)
+    assert main(["build", "--root", str(tmp_path)]) == 0
+    assert prose(tmp_path, "en", "intro") == values.GAP
+    assert "cell intro: no output above has `share`" in capsys.readouterr().out
+
+
 def test_an_edited_number_is_found(tmp_path, capsys):
     assert build(tmp_path, CELL.format(share=0.5) + PROSE) == 0
     path = tmp_path / "chapters/pytorch/zh/small.ipynb"
@@ -112,7 +122,9 @@ two devices                   130.89      189.06      189.03         -0%
         ("left", values.GAP),  # Nothing tells it from other numbers
         ("first", "3.5"),
         ("second", "4.5"),  # On a line that another print has begun
-        ("measured:.1f", "2.5"),
+        ("measured:.1f", "25165824.5"),
+        ("measured:,d", "25,165,824"),
+        ("len(a):.1d", values.GAP),  # No number is written so
     ],
 )
 def test_names(quoted, shown):
@@ -128,7 +140,7 @@ print(f"second {second:6.1f}: name")"""
     text += "a share of     5%: x\n7left over 9\n"
     text += "first    3.5, second    4.5: name\n"
     cell = new_code_cell(code, outputs=[new_output("stream", text=text)])
-    told = {"d2l_local": {"measured": {"number": 2.48}}}
+    told = {"d2l_local": {"measured": {"number": 25165824.48}}}
     cell.outputs.append(new_output("display_data", metadata=told))
     written = f"It is {{glue:text}}`{quoted}`."
     about = {"d2l_local": {"template": written}}

@@ -58,6 +58,7 @@ def environment():
 def failure():
     import sys
 
+    print("what it did until then")
     print("a hint from the child", file=sys.stderr)
     raise KeyError("no such thing")
 
@@ -152,9 +153,10 @@ def test_seconds_that_nobody_can_wait_for(seconds):
     assert str(caught.value).endswith(f"not {seconds!r}")
 
 
-def test_failure_is_told_with_the_last_lines():
+def test_failure_is_told_with_the_last_lines(capfd):
     with pytest.raises(RuntimeError) as caught:
         in_new_process(failure, seconds=60)
+    assert capfd.readouterr().out == "what it did until then\n"
     message = str(caught.value)
     assert "failure failed with exit code 1" in message
     assert "a hint from the child" in message
@@ -227,6 +229,21 @@ def test_time_limit_ends_grandchildren_too(tmp_path):
         assert seconds < 60
         seconds *= 4
     assert_end(pids_in(pids))
+
+
+def test_what_takes_too_long_has_printed_until_then(capfd):
+    def endless():
+        import time
+
+        print("begun")
+        time.sleep(600)
+
+    seconds = 3
+    while not capfd.readouterr().out:  # As above
+        with pytest.raises(TimeoutError, match="endless was ended"):
+            in_new_process(endless, seconds)
+        assert seconds < 60
+        seconds *= 4
 
 
 def test_a_grandchild_that_outlives_the_child_is_ended():
@@ -384,6 +401,25 @@ def test_a_group_that_somebody_else_has_started():
         with processes.Guarded() as guarded:
             guarded.watch(process.pid)
         assert process.wait(timeout=60) == -signal.SIGKILL
+
+
+def test_what_was_never_read_holds_up_nobody():
+    with processes.Guarded() as guarded:
+        deaf, other = (guarded.start(["true"], stdin=subprocess.PIPE) for _ in range(2))
+        deaf.wait()
+        deaf.stdin.write(b"to nobody")
+    assert other.returncode is not None and deaf.stdin.closed
+
+
+def test_a_guard_that_is_used_again_ends_nothing_of_the_first_time(monkeypatch):
+    guarded = processes.Guarded()
+    with guarded:
+        guarded.start(["true"])
+    ended = []
+    monkeypatch.setattr(processes, "kill", ended.append)
+    with guarded:
+        pass
+    assert ended == []
 
 
 def test_nothing_starts_that_nobody_guards(tmp_path):

@@ -38,6 +38,7 @@ def rank_and_sum(device, x):
 
 def one_fails(device, mark):
     if dist.get_rank() == 1:
+        print("looked for it")
         raise ValueError("the cat ate it")
     dist.barrier()  # For ever, if nobody ends it
 
@@ -85,9 +86,10 @@ def test_torchrun_returns_what_each_rank_returns(capfd):
     assert sorted(re.findall(r"rank \d of 2", output.out)) == ["rank 0 of 2", "rank 1 of 2"]
 
 
-def test_torchrun_names_the_error_of_a_rank_and_ends_the_others():
+def test_torchrun_names_the_error_of_a_rank_and_ends_the_others(capfd):
     with pytest.raises(RuntimeError, match=r"(?s)one_fails failed.*ValueError: the cat ate it"):
         d2l.torchrun(one_fails, 2, mark=f"test {os.getpid()}")
+    assert "looked for it" in capfd.readouterr().out
     assert processes_of(f"test {os.getpid()}") == []
 
 
@@ -482,7 +484,8 @@ def cut_refusals(device):
 
     found = []
     for heads, bias, cut, b, rows in (
-        (4, False, "ep", 2, 4), (4, True, "tp", 2, 4), (1, False, "tp", 2, 4),
+        (4, False, "ep", 2, 4), (4, True, "tp", 2, 4), (4, True, "pp", 2, 4),
+        (1, False, "tp", 2, 4),
         (4, False, "tp", 1, 4), (4, False, "dp", 2, 6), (4, False, None, 4, 6),
     ):  # fmt: skip
         try:
@@ -496,7 +499,7 @@ def cut_refusals(device):
 def test_what_cannot_be_cut_is_refused():
     assert d2l.torchrun(cut_refusals, 2)[1] == [
         "there is no cut 'ep', but 'dp', 'tp', 'pp', and None",
-        "cut a network without biases: their sums would have them k times",
+        *["cut a network without biases: their sums would have them k times"] * 2,
         "1 heads cannot be divided by 2",
         "1 rows of a micro-batch cannot be divided by 2",
         "6 rows cannot be divided by 4",

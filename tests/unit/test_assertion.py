@@ -50,6 +50,12 @@ def test_what_a_call_would_change_is_not_called_again():
     assert "expected: xs.pop() == 1" in text and "left: [1, 2]" in text
 
 
+def test_what_would_wait_at_a_queue_is_not_called_again():
+    cells = ("import queue; q = queue.Queue(); q.put(1); gains = {}", "assert q.get() == 2")
+    assert "expected: q.get() == 2" in shown(*cells)
+    assert "found: gains.get('x', 1) = 1" in shown(*cells[:1], "assert gains.get('x', 1) > 2")
+
+
 def test_a_value_that_cannot_be_had_again_is_left_out():
     text = shown("xs = [1]", "assert sum(xs) == 1 and xs[0] == 2 and xs[7] == 3")
     assert "xs[0] = 1" in text and "IndexError" not in text

@@ -69,6 +69,8 @@ def test_one_of_two_computers_sends_what_it_has_and_keeps_it():
         cable.pushpull(0, gradients)
     assert timeline.busy("cable") >= 4 * 100_000 / 50e6
     assert (gradients[0].asnumpy() == 1).all()
+    cable.pushpull(0, gradients, out=[copy := nd.zeros(100_000)])
+    assert (copy.asnumpy() == 1).all()
     for wrong in (0, -1, 1.5, True, "two"):
         with pytest.raises(ValueError, match="computers must be a positive integer"):
             d2l.Cable(50e6, computers=wrong)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib
 
 matplotlib.use("agg")
@@ -141,3 +143,12 @@ def test_parts_stand_one_after_the_other_below_a_limit():
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["wide", "deep"]
     assert list(ax.get_lines()[0].get_xdata()) == [3.8, 3.8] and ax.yaxis_inverted()
     assert not plot_parts(bars, "time (s)").get_lines()
+
+
+@pytest.mark.parametrize(
+    "bars", [{}, {"a": {"x": 1}, "b": {"x": 1, "y": 5}}, {"a": {"x": 1}, "b": {}}]
+)
+def test_bars_of_other_parts_are_refused(bars):
+    listed = re.escape(str({name: list(parts) for name, parts in bars.items()}))
+    with pytest.raises(ValueError, match=f"the same parts, not {listed}"):
+        plot_parts(bars, "time (s)")

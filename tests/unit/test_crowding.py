@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import os
 import subprocess
 import sys
 import time
+from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 
 from d2l_local.machine import crowding
-from d2l_local.machine.cores import work_of_two
+from d2l_local.machine.cores import own_core, work_of_two
 from d2l_local.machine.crowding import Crowding
 
 import pytest
+
+Core = namedtuple("Core", ("user", "idle"))
 
 
 @pytest.fixture
@@ -21,7 +26,7 @@ def clocks(monkeypatch):
 
     def set_to(others, cores=4):
         monkeypatch.setattr(crowding, "_since", lambda before: (10.0, others))
-        monkeypatch.setattr(crowding, "num_cores", lambda: cores)
+        monkeypatch.setattr(crowding, "cores_of_process", lambda: set(range(cores)))
         monkeypatch.setattr(crowding, "work_of_two", lambda: 2.0)
         with Crowding() as crowded:
             pass
@@ -38,6 +43,32 @@ def test_the_share_is_that_of_all_our_cores(clocks):
 def test_a_few_ticks_of_the_clock_are_nobody(clocks):
     assert clocks(0.04, cores=1).share == 0
     assert clocks(-0.1).share == 0
+
+
+def test_a_core_of_one_s_own_hides_neither_the_other_cores_nor_who_took_them(monkeypatch):
+    if not hasattr(os, "sched_getaffinity") or len(mine := os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two cores and a system that places threads")
+    clock = itertools.count(0, 10)
+
+    def cpu_times(percpu):
+        seconds = next(clock)  # Which all but the own core compute
+        return [Core(0 if n == min(mine) else seconds, 9) for n in range(max(mine) + 1)]
+
+    monkeypatch.setattr(crowding.psutil, "cpu_times", cpu_times)
+    monkeypatch.setattr(crowding, "_own", dict)
+    monkeypatch.setattr(crowding, "work_of_two", lambda: 2.0)
+    with own_core():
+        with Crowding() as crowded:
+            assert not crowded.excuses("this is no single core")
+        assert crowded.share == 1
+
+
+def test_a_block_entered_again_has_a_share_of_its_own(monkeypatch, clocks):
+    crowded = clocks(8)
+    monkeypatch.setattr(crowding, "_since", lambda before: (10.0, 0.0))
+    with crowded:
+        pass
+    assert crowded.share == 0
 
 
 def test_a_claim_is_left_out_when_others_took_cores(clocks, capsys):
@@ -90,7 +121,7 @@ CHILD = "import hashlib; hashlib.pbkdf2_hmac('sha256', b'', b'', 300_000)"
 
 def test_own_threads_and_children_are_no_others():
     """What we had of the cores' time, others had not. All cores work, so that it is to be seen."""
-    cores = crowding.num_cores()
+    cores = len(crowding.cores_of_process())
 
     def threads():
         with ThreadPoolExecutor(cores) as pool:
@@ -147,7 +178,7 @@ def test_where_nobody_tells_there_is_no_excuse(monkeypatch):
 
     monkeypatch.setattr(crowding, "work_of_two", lambda: 2.0)
     monkeypatch.setattr(crowding.psutil, "cpu_times", refuse)
-    monkeypatch.setattr(crowding, "num_cores", lambda: 2)
+    monkeypatch.setattr(crowding, "cores_of_process", lambda: {0, 1})
     with Crowding() as crowded:
         hash_for_a_while()
     assert crowded.share == 0 and not crowded.excuses("two are faster than one")

@@ -78,7 +78,9 @@ def test_two_devices_unless_told_otherwise():
     assert d.devices() == [mx.cpu(0), mx.cpu(1)]
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, 2.0, "2", True, False, None, [2], np.float32(2)])
+@pytest.mark.parametrize(
+    "n", [0, -1, 1.5, 2.0, "2", True, False, None, [2], np.float32(2), np.ones(2, int)]
+)
 def test_devices_of_no_number(n):
     with pytest.raises(ValueError, match=re.escape(f"positive integer, not {n!r}")):
         d.devices(n)

@@ -74,8 +74,9 @@ def test_likely_mistakes(answer, message):
 def test_expect_accepts_what_is_close():
     expect(100.9, 100)
     expect(120, 100, within=0.2)
-    with pytest.raises(AssertionError):
-        expect(102, 100)
+    for answer, within in ((102, 0.01), (124, 0.2)):  # 24 is less than a fifth of 124, too
+        with pytest.raises(AssertionError):
+            expect(answer, 100, within)
 
 
 def test_measured(capsys):
@@ -105,10 +106,26 @@ def test_a_notebook_keeps_data_beside_the_text(monkeypatch):
     assert second.data == {"text/plain": "Measured: 2 s"}
 
 
+class Array:
+    """An array of a framework: what MXNet's classic ones offer, and how PyTorch's refuse."""
+
+    def __init__(self, *numbers):
+        self.numbers = numbers
+
+    def asscalar(self):
+        if len(self.numbers) != 1:
+            raise RuntimeError("a Tensor with 2 elements cannot be converted to Scalar")
+        return self.numbers[0]
+
+    def __repr__(self):
+        return f"Array{self.numbers}"
+
+
 @pytest.mark.parametrize(
     "answer",
-    [Fraction(100), Decimal("100.5"), np.float32(100), np.int64(100), np.array([100.0])],
-)
+    [Fraction(100), Decimal("100.5"), np.float32(100), np.int64(100), np.array([100.0]),
+     Array(100.0)],
+)  # fmt: skip
 def test_whatever_is_a_number_is_an_answer(answer):
     expect(answer, 100)
     with pytest.raises(AssertionError, match="half of it"):
@@ -123,6 +140,7 @@ def test_whatever_is_a_number_is_an_answer(answer):
         (True, "a number is asked for, not True"),
         ([100], r"a number is asked for, not \[100\]"),
         (np.array([100.0, 1.0]), "a number is asked for, not array"),
+        (Array(100.0, 1.0), "a number is asked for, not Array"),
         (1j, "a number is asked for, not 1j"),
         (math.nan, "nan can't be compared with a number"),
     ],

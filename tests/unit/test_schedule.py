@@ -134,9 +134,13 @@ def test_a_task_takes_as_long_as_in_the_recording():
         ),
         ([["forward"]], "F0, B0, F1, …, not 'forward'"),
         ([["C0"]], "not 'C0'"),
+        ([[""]], "not ''"),
         ([["F0", "W0", "B0"]], "stage 0 does W0 before B0"),
         ([["F0", "B0'"]], "stage 0 does B0' before F0'"),
         ([["F0", "F1", "F0"]], "stage 0 does F0 twice"),
+        ([["F0", "B0"], ["F0"]], "never ends: stage 0: B0"),
+        ([[], ["F0", "B0"]], "never ends: stage 1: F0"),
+        ([["F0"], ["F0", "F0'", "B0'"]], "never ends: stage 1: F0'"),
     ],
 )
 def test_orders_that_no_pipeline_can_keep(orders, message):

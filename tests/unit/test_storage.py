@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -36,6 +37,17 @@ def test_the_file_has_its_size_and_does_not_compress(file):
 def test_a_file_of_nothing_is_refused(size):
     with pytest.raises(ValueError, match=str(size)):
         file_on_disk(size)
+
+
+def test_a_file_that_does_not_fit_goes_at_once(monkeypatch, tmp_path):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(OSError, match="No space left"):
+        file_on_disk(10)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_file_goes_with_its_process():

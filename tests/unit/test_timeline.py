@@ -111,6 +111,7 @@ def test_lanes_of_an_earlier_recording_come_back_from_json():
         ([(0, 1), (1, 2)], 2),  # Touching
         ([(0, 9), (1, 2), (8, 10)], 10),
         ([(1, 1)], 0),
+        ([(2, 3), (0, 1)], 2),  # In any order
     ],
 )
 def test_busy_counts_no_second_twice(spans, busy):
@@ -345,6 +346,13 @@ def test_timelines_that_share_an_axis_have_a_common_end(shared):
         Timeline({"cpu/0": [("dot", 0, end)]}).plot(ax)
     ends = [chart.get("end") for chart in shown(figure)["charts"]]
     assert ends == ([500_000, 500_000] if shared else [None, None])
+
+
+def test_of_very_many_spans_of_one_length_the_last_are_left_out():
+    spans = [("op", 2 * i, 2 * i + 1) for i in range(MAX_SPANS + 1)]
+    data = shown(Timeline({"cpu/0": spans}).plot().figure)
+    assert len(data["charts"][0]["lanes"]["cpu/0"].split()) == 3 * MAX_SPANS
+    assert data["left_out"] == 1
 
 
 def test_of_very_many_spans_the_shortest_are_left_out():

@@ -39,7 +39,9 @@ def test_messages_take_turns_and_python_goes_on():
     assert time.time() - start > wire.seconds(5_000) / 2  # Whoever waits does, by any clock
 
 
-@pytest.mark.parametrize("arguments", [(0,), (-1,), (float("nan"),), ("fast",), (1e6, -1e-3)])
+@pytest.mark.parametrize(
+    "arguments", [(0,), (-1,), (float("nan"),), ("fast",), (10**400,), (1e6, -1e-3)]
+)
 def test_it_refuses_what_is_not_positive(arguments):
     with pytest.raises(ValueError, match="positive"):
         Wire(*arguments)

@@ -13,7 +13,7 @@ def ex_in_flight(answer):
         22500 / 132 * 32: "those are threads: 32 of them are a warp",
         64: "so many have room, but is it enough?",
     }
-    d2l.expect(answer, 171, within=0.006, foreseen=foreseen)
+    d2l.expect(answer, 171, within=0.004, foreseen=foreseen)
 
 
 def ex_ridges(answer):

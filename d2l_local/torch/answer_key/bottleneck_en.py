@@ -51,6 +51,8 @@ def ex_diagnose(diagnose):
         ({"gpu/0": busy, "gpu/1": busy}, "device"),
         ({"cpu/0": half, "cpu/1": busy}, "straggler"),
         ({"gpu/0": half, "input": [("a", 3, 8)]}, "turns"),
+        ({"gpu/0": busy, "gpu/1": half, "gpu/2": busy}, "straggler"),
+        ({"gpu/0": busy, "input": busy}, "input"),
     ]
     for _ in range(100):
         kind = random.choice(("cpu", "gpu", "device"))

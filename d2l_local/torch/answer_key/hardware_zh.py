@@ -13,7 +13,7 @@ def ex_in_flight(answer):
         22500 / 132 * 32: "这是线程数：32个线程才是一个线程束",
         64: "容得下的只有这么多，但够吗？",
     }
-    d2l.expect(answer, 171, within=0.006, foreseen=foreseen)
+    d2l.expect(answer, 171, within=0.004, foreseen=foreseen)
 
 
 def ex_ridges(answer):

@@ -82,6 +82,7 @@ def ex_silent_pytorch(check_replicas):
     assert complains(good, second), "a missing replica passes"
     assert complains(good, second, third, devices=2), "a replica too many passes"
     for i in range(8):
-        mixed = [*third[:i], good[i], *third[i + 1 :]]
-        assert complains(good, second, mixed), f"tensor {i} in two replicas passes"
+        for other, shared in ((good, good[i]), (second, second[i].detach().requires_grad_())):
+            mixed = [*third[:i], shared, *third[i + 1 :]]
+            assert complains(good, second, mixed), f"memory of tensor {i} in two replicas passes"
         assert complains(good, replica(bare=i), third), f"parameter {i} without a gradient passes"

@@ -82,6 +82,7 @@ def ex_silent_pytorch(check_replicas):
     assert complains(good, second), "缺少副本却没有报错"
     assert complains(good, second, third, devices=2), "多出副本却没有报错"
     for i in range(8):
-        mixed = [*third[:i], good[i], *third[i + 1 :]]
-        assert complains(good, second, mixed), f"两份副本里有同一个张量{i}，却没有报错"
+        for other, shared in ((good, good[i]), (second, second[i].detach().requires_grad_())):
+            mixed = [*third[:i], shared, *third[i + 1 :]]
+            assert complains(good, second, mixed), f"两份副本的张量{i}共用内存，却没有报错"
         assert complains(good, replica(bare=i), third), f"参数{i}没有梯度，却没有报错"
