@@ -82,7 +82,8 @@ class GPT(nn.Block):
         first, kept = 0, repeat(None)
         if cache is not None:
             first, kept = cache.used, cache.blocks
-        places = self.places.weight.data(ids.context)[first : first + ids.shape[1]]
+        places = self.places.weight.data(ids.context)
+        places = nd.slice_axis(places, axis=0, begin=first, end=first + ids.shape[1])
         x = nd.broadcast_add(self.tokens(ids), places.expand_dims(0))
         for block, of_block in zip(self.blocks, kept):
             x = block(x, of_block)
