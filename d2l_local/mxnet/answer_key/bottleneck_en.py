@@ -102,6 +102,8 @@ def ex_capstone(fast, slow, files, digits):
     assert np.allclose(losses, expected, atol=1e-4), "the weights are right, the losses are not"
     assert set(decoded) == set(three), "it leaves out a file"
     assert len(decoded) == 3, f"input: three files are decoded {len(decoded)} times"
+    fast(three, digits, decode)
+    assert len(decoded) == 6, "a second call decodes nothing: is something kept from the last call?"
     jobs = {"slow": lambda: slow(three, digits), "fast": lambda: fast(three, digits)}
     for _ in range(2):  # Other labels in each round: what was kept of a call is of no use
         digits = np.random.permutation(digits.flatten()).reshape(digits.shape)

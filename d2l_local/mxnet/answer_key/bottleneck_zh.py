@@ -20,7 +20,7 @@ def ex_gain(gain):
     import random
 
     parts = {"读取": 3.0, "t_c": 6.0, "t_x": 1.0}
-    assert math.isclose(gain(parts, "t_c", 2, True), 2), "并行时，6变成3，与load一样长"
+    assert math.isclose(gain(parts, "t_c", 2, True), 2), "并行时，6变成3，与“读取”一样长"
     assert math.isclose(gain(parts, "t_c", 6, True), 2), "并行时，轮到下一个最长的"
     nothing = gain(parts, "读取", 100, True)
     assert math.isclose(nothing, 1), "并行时，只有最长的部分起作用"
@@ -102,6 +102,8 @@ def ex_capstone(fast, slow, files, digits):
     assert np.allclose(losses, expected, atol=1e-4), "权重对了，损失不对"
     assert set(decoded) == set(three), "漏掉了一个文件"
     assert len(decoded) == 3, f"输入：三个文件解码了{len(decoded)}次"
+    fast(three, digits, decode)
+    assert len(decoded) == 6, "第二次调用没有解码：是不是保留了上次调用的结果？"
     jobs = {"slow": lambda: slow(three, digits), "fast": lambda: fast(three, digits)}
     for _ in range(2):  # Other labels in each round: what was kept of a call is of no use
         digits = np.random.permutation(digits.flatten()).reshape(digits.shape)

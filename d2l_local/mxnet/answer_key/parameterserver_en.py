@@ -109,3 +109,8 @@ def ex_servers(server_of):
         most = max(then[each] - counts[each] for each in alive)
         assert most < 0.5 * counts[lost], "one server gets all the lost keys"
         before = after
+
+    def names(code):
+        return {*code.co_names}.union(*(names(c) for c in code.co_consts if hasattr(c, "co_names")))
+
+    assert "hash" not in names(server_of.__code__), "another process has another hash of the same text"  # fmt: skip

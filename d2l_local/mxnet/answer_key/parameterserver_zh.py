@@ -109,3 +109,8 @@ def ex_servers(server_of):
         most = max(then[each] - counts[each] for each in alive)
         assert most < 0.5 * counts[lost], "失效服务器的键全给了同一个服务器"
         before = after
+
+    def names(code):
+        return {*code.co_names}.union(*(names(c) for c in code.co_consts if hasattr(c, "co_names")))
+
+    assert "hash" not in names(server_of.__code__), "换一个进程，同样的文本，hash就不同"  # fmt: skip

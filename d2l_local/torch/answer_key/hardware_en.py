@@ -24,7 +24,7 @@ def ex_ridges(answer):
         90: "I = b / 2 holds for float32: in 16 bits a weight has half as many bytes",
         295: "there the H100 becomes compute-bound, and has long been the faster one",
         296: "there the H100 becomes compute-bound, and has long been the faster one",
-        44: "for 44 rows the H20 is still faster, by half a percent",
+        44: "for 44 rows the H20 is still faster, by 0.4 percent",
         148 / 3.35: "there both take equally long: rows are whole",
         1: "for one row both are memory-bound, and the H20 has the higher W",
     }
