@@ -7,11 +7,14 @@ A backend is what a notebook calls `d2l`: `d2l_local.mxnet`, `d2l_local.torch`. 
 from __future__ import annotations
 
 import abc
+import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from d2l_local import data
 from d2l_local.base.language import SKIPPED, SKIPPED_1, say
+from d2l_local.lesson.exercise import judge
 from d2l_local.measure import allocations, memory, operation, timeline, timing
 
 import numpy as np
@@ -99,6 +102,19 @@ class Backend(abc.ABC):
         if here < n:
             say(SKIPPED if n > 1 else SKIPPED_1, n=n, here=here)
         return here >= n
+
+    def check(self, exercise: str, *answers: object) -> None:
+        """Tell the reader of an exercise whether the answer is right.
+
+        ``d2l.check("ex-rows", answer)`` asks `d2l_local.answers`, which no notebook shows, and says
+        what `judge` does. Raises ValueError for an exercise that there is not.
+        """
+        d2l = sys.modules[type(self).__module__]
+        checks = _checks(d2l.__name__.rpartition(".")[2])
+        if exercise not in checks:
+            known = ", ".join(sorted(checks)) or "none"
+            raise ValueError(f"there is no exercise {exercise}; there is {known}")
+        judge(functools.partial(checks[exercise], d2l=d2l), *answers)
 
     def measure(
         self, fn: Callable[[], object], repeats: int = 5, number: int = 1
@@ -212,6 +228,20 @@ class Backend(abc.ABC):
             seed=seed,
             convert=self._convert,
         )
+
+
+@functools.cache
+def _checks(backend: str) -> dict[str, Callable[..., object]]:
+    """What judges the answers to each exercise in a backend's notebooks, by its name."""
+    from d2l_local.answers import SECTIONS  # Not before, since most programs ask for none
+
+    found = {}
+    for section in SECTIONS:
+        for name, function in vars(section).items() if backend in section.BACKENDS else ():
+            exercise, _, only = name.partition("__")
+            if name.startswith("ex_") and only in ("", backend):
+                found[exercise.replace("_", "-")] = function
+    return found
 
 
 def names(backend: Backend) -> dict[str, Any]:

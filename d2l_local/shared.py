@@ -4,7 +4,7 @@
 
 from d2l_local.base.processes import in_new_process
 from d2l_local.data.text import load_text
-from d2l_local.lesson.exercise import check, expect, measured
+from d2l_local.lesson.exercise import expect, measured
 from d2l_local.lesson.law import law
 from d2l_local.machine.cores import own_core
 from d2l_local.machine.crowding import Crowding

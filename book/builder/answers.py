@@ -1,14 +1,16 @@
-"""Checks of exercises that no notebook shows: functions in the package.
+"""Checks of exercises, which no notebook shows: functions in the package.
 
-A text's check may be a function of what the reader fills in:
+A text's check is a function of what the reader fills in:
 
     def check(answer):
         d2l.expect(answer, 50, foreseen={525: "half each: the GPU would wait for the CPU"})
 
-The notebook then has one line, `d2l.check("ex-rows", answer)`, and asks the function `ex_rows` of
-`d2l_local/<module>/answer_key/<section>_<language>.py`, which the builder writes. It reads nothing
-of the notebook but its parameters, and the modules that cells above import. The solution is prose,
-so that to run all cells solves nothing.
+The notebook has one line, `d2l.check("ex-rows", answer)`, and asks the function `ex_rows` of
+`d2l_local/answers/<section>.py`, which the builder writes for all frameworks and languages. It
+reads nothing of the notebook but its parameters, the backend `d2l`, and the modules that cells
+above import. Where two frameworks' checks differ, each has a function, `ex_rows__torch`. What a
+check says in another language stands in `<section>.<language>.json` beside it. The solution is
+prose, so that to run all cells solves nothing.
 """
 
 from __future__ import annotations
@@ -16,19 +18,33 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from book.builder.dependencies import names_of
-from book.builder.model import HIDDEN, Block, Exercise, Section, exercises
+from book.builder.language import messages, translate, with_messages
+from book.builder.model import CHECK, Block, Exercise, Section, exercises
 from book.builder.notebook import BuildError, as_python
 
-HEAD = '"""Exercises of {name}, made of chapters/text/{name}.md by the builder: edit that."""\n'
+HEAD = """\
+\"\"\"Exercises of {name}, made of chapters/text/{name}.md by the builder: edit that.\"\"\"
 
+from d2l_local.base.language import catalog
 
-def is_hidden(check: Block) -> bool:
-    """Whether a notebook only calls this check."""
-    return bool(HIDDEN.search(check.source))
+BACKENDS = [{backends}]
+translated = catalog(__file__)"""
+INDEX = '''"""Checks of the exercises, made of chapters/text by the builder: edit that."""
+
+from d2l_local.answers import (
+{names}
+)
+
+SECTIONS = (
+{names}
+)
+'''
 
 
 def call(exercise: Exercise, check: Block) -> str:
@@ -38,66 +54,97 @@ def call(exercise: Exercise, check: Block) -> str:
 
 
 def parameters(check: Block) -> list[str]:
-    match = HIDDEN.search(check.source)
+    match = CHECK.search(check.source)
     return [name.strip() for name in match[1].split(",") if name.strip()] if match else []
 
 
 def asked(section: Section, framework: str) -> dict[int, Exercise]:
-    """Return the exercises whose check is hidden, by the lines of their blocks of code."""
-    found = {}
-    for exercise in exercises(section, framework):
-        if exercise.hidden:
-            found.update({block.line: exercise for block in exercise.code()})
-    return found
+    """Return the exercises by the lines of their blocks of code."""
+    return {b.line: exercise for exercise in exercises(section, framework) for b in exercise.code()}
 
 
 def judging(check: Block) -> str:
-    """Return the code that judges an answer with a hidden check, where nothing is hidden."""
-    listed = ", ".join(parameters(check))
-    return f"{check.source}\n\nwith d2l.check({listed}):\n    check({listed})"
+    """Return the code that judges an answer with a check, where it is proved."""
+    listed = ", ".join(["check", *parameters(check)])
+    judge = f"from d2l_local.lesson.exercise import judge\n\njudge({listed})"
+    return f"{check.source}\n\n{judge}"
 
 
-def modules(section: Section, framework: str) -> dict[Path, str]:
-    """Return the modules with a section's hidden checks, a language's by its path.
+# ---- What the builder writes into the package ----------------------------------------------------
 
-    Raises BuildError for a check that reads what the package does not have.
+
+def folder_of(root: Path) -> Path:
+    return root / "d2l_local/answers"
+
+
+def files(section: Section) -> dict[Path, str]:
+    """Return the module with a section's checks, and what they say in each language, by path.
+
+    There is none without a check. Raises BuildError for a check that reads what the package does
+    not have.
     """
-    folder = folder_of(section, framework)
-    found = {}
-    for lang in section.langs:
-        spoken = lang == section.langs[0] or lang in section.spoken
-        if spoken and (text := module(section, framework, lang)):
-            found[folder / f"{section.name.replace('-', '_')}_{lang}.py"] = text
+    path = folder_of(section.chapter.root) / f"{section.name.replace('-', '_')}.py"
+    text = module(section)
+    found = {path: text} if text else {}
+    for lang in sorted(section.spoken):
+        said: dict[str, str] = {}
+        for framework in section.frameworks:
+            for _, check in checks(section, framework):
+                said.update(messages(check.source, check.strings.get(lang, {})))
+        if said:
+            lines = json.dumps(said, ensure_ascii=False, indent=1)
+            found[path.with_suffix(f".{lang}.json")] = lines + "\n"
     return found
 
 
-def folder_of(section: Section, framework: str) -> Path:
-    row = section.chapter.frameworks[framework]
-    return section.chapter.root / "d2l_local" / row.module / "answer_key"
+def index(root: Path) -> tuple[Path, str]:
+    """Return the package's own module, which names those of the sections that are there."""
+    own = folder_of(root) / "__init__.py"
+    modules = sorted(own.parent.glob("[!_]*.py"))
+    return own, INDEX.format(names="\n".join(f"    {path.stem}," for path in modules))
 
 
-def module(section: Section, framework: str, lang: str) -> str:
-    """Return a module with the hidden checks of a section in a language; empty without any."""
-    imports: dict[str, str] = {}
-    functions = []
-    for exercise in exercises(section, framework):
-        for check in filter(is_hidden, exercise.parts["check"]):
-            imports.update(imported(section, exercise, check))
-            source = section.code_in(check, lang)
-            functions.append(source.replace("def check(", f"def {function(exercise)}(", 1))
-    if not functions:
+def module(section: Section) -> str:
+    """Return the module with the checks of a section; empty without any."""
+    backends = {name: section.chapter.frameworks[name].module for name in section.frameworks}
+    found: dict[str, dict[str, list[str]]] = {}  # Who asks a function, by its name and source
+    for framework, backend in backends.items():
+        for exercise, check in checks(section, framework):
+            functions = found.setdefault(re.sub(r"\W", "_", exercise.id), {})
+            functions.setdefault(function(section, exercise, check), []).append(backend)
+    made = []
+    for name, functions in found.items():
+        for source, asking in functions.items():
+            if len(asking) == len(backends):
+                made.append(source.replace("def check(", f"def {name}(", 1))
+                continue
+            first, *others = (f"{name}__{backend}" for backend in asking)
+            made.append(source.replace("def check(", f"def {first}(", 1))
+            made += [f"{other} = {first}" for other in others]
+    if not made:
         return ""
-    head = "\n".join([HEAD.format(name=section.name), *dict.fromkeys(imports.values())])
-    return "\n\n\n".join([head.rstrip(), *functions]) + "\n"
+    listed = ", ".join(f'"{backend}"' for backend in backends.values())
+    return "\n\n\n".join([HEAD.format(name=section.name, backends=listed), *made]) + "\n"
 
 
-def function(exercise: Exercise) -> str:
-    """Return the name of the function that judges an exercise."""
-    return re.sub(r"\W", "_", exercise.id)
+def checks(section: Section, framework: str) -> Iterator[tuple[Exercise, Block]]:
+    for exercise in exercises(section, framework):
+        for check in exercise.parts["check"]:
+            yield exercise, check
 
 
-def imported(section: Section, exercise: Exercise, check: Block) -> dict[str, str]:
-    """Return the imports that a check needs of the cells above it, by the names that they give."""
+def function(section: Section, exercise: Exercise, check: Block) -> str:
+    """Return a check as the package has it: with what it imports, and the backend as `d2l`."""
+    lines = {english for strings in check.strings.values() for english in strings}
+    source = translate(with_messages(check.source, lines), section.chapter.index(section.langs[0]))
+    head = f"def check({', '.join([*parameters(check), '*', 'd2l'])}):"
+    if imports := imported(exercise, check, section.path.name):
+        head += "".join(f"\n    {line}" for line in imports) + "\n"
+    return CHECK.sub(head, source, count=1)
+
+
+def imported(exercise: Exercise, check: Block, where: str) -> list[str]:
+    """Return the imports that a check needs of the cells above it, less that of the backend."""
     names = names_of(check.source)
     wanted = (names.now | names.later) - names.bound - set(dir(builtins))
     known: dict[str, str] = {}
@@ -105,21 +152,21 @@ def imported(section: Section, exercise: Exercise, check: Block) -> dict[str, st
         known.update(_imports(block.source))
     if missing := sorted(wanted - known.keys()):
         raise BuildError(
-            f"{section.path.name}:{check.line}: the check of {exercise.id} reads {missing[0]}, "
+            f"{where}:{check.line}: the check of {exercise.id} reads {missing[0]}, "
             "which no cell above imports: make it a parameter, or define it within the check"
         )
-    return {name: known[name] for name in sorted(wanted)}
+    return list(dict.fromkeys(known[name] for name in sorted(wanted - {"d2l"})))
 
 
 def taken_twice(sections: list[Section]) -> list[str]:
-    """Say which hidden checks have the name of another exercise: only one would be found."""
+    """Say which checks have the name of another exercise: only one would be found."""
     seen: dict[tuple[str, str], str] = {}
     problems = []
     for section in sections:
         for framework in section.frameworks:
             for exercise in exercises(section, framework):
                 first = seen.setdefault((framework, exercise.id), section.name)
-                if exercise.hidden and first != section.name:
+                if not exercise.is_open and first != section.name:
                     problems.append(f"{section.name}: {exercise.id} is an exercise of {first}, too")
     return sorted(set(problems))
 

@@ -72,8 +72,11 @@ def build_section(
     """
     sources = {lang: executed_language(section, lang) for lang in section.langs}
     built, renewed = Built(0, 0), {}
-    for path, source in answers.modules(section, framework).items():
-        built.changed |= write(path, source)  # First: the notebooks ask it
+    for path, text in answers.files(section).items():
+        built.changed |= write(path, text)  # First: the notebooks ask it
+    own, names = answers.index(section.chapter.root)
+    if own.parent.exists():
+        built.changed |= write(own, names)
     where = {lang: where_of(section, framework, lang) for lang in section.langs}
     for lang in dict.fromkeys(sources.values()):
         with named(where[lang]):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import io
+import json
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import yaml
@@ -214,6 +215,55 @@ def put_strings(source: str, strings: dict[str, str]) -> str:
             translation = _write(literal, strings[literal.inner])
             source = source[: literal.start] + translation + source[literal.end :]
     return source
+
+
+def with_messages(source: str, strings: Collection[str]) -> str:
+    """Return code that asks for the translation of its strings as it runs.
+
+    ``f"{n + 1} is too many"`` becomes ``translated("{0} is too many", n + 1)``.
+    """
+    for literal in sorted(literals(source), key=lambda literal: literal.start, reverse=True):
+        if literal.inner in strings:
+            fields = _values(literal.node)
+            template = json.dumps(_template(literal.node, fields), ensure_ascii=False)
+            asks = f"translated({', '.join([template, *map(ast.unparse, fields.values())])})"
+            source = source[: literal.start] + asks + source[literal.end :]
+    return source
+
+
+def messages(source: str, strings: dict[str, str]) -> dict[str, str]:
+    """Return what `with_messages` asks for, with translations of the strings."""
+    found = {}
+    for literal in literals(source):
+        if literal.inner in strings:
+            fields = _values(literal.node)
+            written = ast.parse(_write(literal, strings[literal.inner]), mode="eval").body
+            found[_template(literal.node, fields)] = _template(written, fields)
+    return found
+
+
+def _values(string: ast.expr) -> dict[str, ast.expr]:
+    """Return the expressions in the fields of a string, each once, in order."""
+    found: dict[str, ast.expr] = {}
+    for part in string.values if isinstance(string, ast.JoinedStr) else ():
+        if isinstance(part, ast.FormattedValue):
+            found[ast.dump(part.value)] = part.value
+            if part.format_spec:
+                found.update(_values(part.format_spec))
+    return found
+
+
+def _template(string: ast.expr, fields: dict[str, ast.expr]) -> str:
+    """Return what a string says; with fields, as `str.format` takes it, which numbers them."""
+    if isinstance(string, ast.FormattedValue):
+        conversion = f"!{chr(string.conversion)}" if string.conversion > 0 else ""
+        form = f":{_template(string.format_spec, fields)}" if string.format_spec else ""
+        return f"{{{[*fields].index(ast.dump(string.value))}{conversion}{form}}}"
+    if isinstance(string, ast.JoinedStr):
+        return "".join(_template(part, fields) for part in string.values)
+    assert isinstance(string, ast.Constant)  # Of nothing else is a string made
+    text = str(string.value)
+    return text.replace("{", "{{").replace("}", "}}") if fields else text
 
 
 def _write(literal: Literal, translation: str) -> str:

@@ -21,7 +21,8 @@ from markdown_it import MarkdownIt
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
 CODE = ("aside", "score", "denial", *PARTS)
-HIDDEN = re.compile(r"^def check\(([\w, ]*)\):", re.MULTILINE)  # A check that no notebook shows
+CHECK = re.compile(r"^def check\(([\w, ]*)\):$", re.MULTILINE)  # How a check begins
+OUT_OF_SIGHT = ("check", "solution")  # Of an exercise's code: no cell has it
 FOLDED = ("aside", "hint", "solution")
 
 
@@ -226,11 +227,6 @@ class Exercise:
         return self.question.id
 
     @property
-    def hidden(self) -> bool:
-        """Whether the notebook only calls the check: `book.builder.answers`."""
-        return any(HIDDEN.search(block.source) for block in self.parts["check"])
-
-    @property
     def is_open(self) -> bool:
         """Whether no code is asked for: readers compare their words with the solution's."""
         return not self.code()
@@ -255,8 +251,7 @@ def exercises(section: Section, framework: str) -> list[Exercise]:
             inside = block.kind == "exercise" or goes_on
         elif inside and block.kind:
             found[-1].parts[block.kind].append(block)
-        shown = block.kind not in ("check", "solution") or not (inside and found[-1].hidden)
-        if not block.lang and block.kind != "wrong" and shown:
+        if not (block.lang or block.kind == "wrong" or inside and block.kind in OUT_OF_SIGHT):
             code.append(block)
     return found
 

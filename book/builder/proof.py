@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from book.builder import answers
+from book.builder.answers import judging
 from book.builder.dependencies import names_of
 from book.builder.execute import execute
 from book.builder.model import Block, Exercise, Section, exercises
@@ -66,7 +66,7 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
     checks = []
     for blocks, verdict, message in answers:
         sources += [block.source for block in blocks]
-        sources += [_judging(block) for block in parts["check"]]
+        sources += [judging(block) for block in parts["check"]]
         checks.append((len(sources) - 1, blocks, verdict, message))
     notebook = new_notebook(
         cells=[new_code_cell(source, id=f"proof-{n}") for n, source in enumerate(sources)]
@@ -82,10 +82,6 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
                 f"and the check says: {heard}"
             )
     return problems
-
-
-def _judging(check: Block) -> str:
-    return answers.judging(check) if answers.is_hidden(check) else check.source
 
 
 def _verdict(output: NotebookNode) -> str | None:

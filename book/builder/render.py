@@ -55,19 +55,19 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
     blocks = [b for b in section.blocks_of(framework, lang) if b.kind != "wrong"]
     cells = opening(section, blocks[0], framework, lang)
     last, count, question = blocks[0].id, 0, None
-    hidden = answers.asked(section, framework)
+    asked = answers.asked(section, framework)
     for number, block in enumerate(blocks[1:], 1):
         if block.lang:
             last, count = block.id, 0
         else:  # Numbered within its prose, so that a new cell renames few others
             count += 1
         name = f"{last}_{count}" if count else last
-        if block.kind == "solution" and block.line in hidden:
+        if block.kind == "solution" and block.line in asked:
             cells = with_solution(section, cells, block, lang, name)
             continue
         cells.append(cell_of(section, block, lang, name))
-        if block.kind == "check" and block.line in hidden:
-            cells[-1].source = answers.call(hidden[block.line], block)
+        if block.kind == "check" and block.line in asked:
+            cells[-1].source = answers.call(asked[block.line], block)
         if block.kind == "predict":
             question = block
             if takes_a_guess(blocks[number + 1 :]):

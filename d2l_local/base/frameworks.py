@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import configparser
 import functools
-import importlib
 import json
 import sys
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 TABLE = Path(__file__).with_name("frameworks.ini")
@@ -66,10 +64,6 @@ class Framework:
     def runs_here(self) -> bool:
         """Whether it has a build for this operating system."""
         return not self.systems or sys.platform in self.systems
-
-    def backend(self) -> ModuleType:
-        """Import ``d2l_local.<module>``, what its notebooks call ``d2l``."""
-        return importlib.import_module(f"d2l_local.{self.module}")
 
 
 _LISTS = ("distributions", "pythons", "lock", "systems", "build_disk", "build_download")

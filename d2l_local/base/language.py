@@ -12,6 +12,7 @@ import functools
 import json
 import os
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict
 
@@ -31,6 +32,26 @@ def translated(template: str, /, **fields: object) -> str:
     """A template in the language in force, if that has it, with its fields filled (if any)."""
     template = table(language())["lines"].get(template, template)
     return template.format(**fields) if fields else template
+
+
+def catalog(module: str) -> Callable[..., str]:
+    """What a module says in the language in force, by ``<module>.<language>.json`` beside it.
+
+    Given the module's file, it returns a function ``translated("{0} is too many", n)``, which
+    fills the template's places, if any values are given. What no file has stays as it is.
+    """
+
+    @functools.cache
+    def lines(lang: str) -> dict[str, str]:
+        file = Path(module).with_suffix(f".{lang}.json")
+        found: dict[str, str] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        return found
+
+    def translated(template: str, *values: object) -> str:
+        template = lines(language()).get(template, template)
+        return template.format(*values) if values else template
+
+    return translated
 
 
 def say(template: str, /, **fields: object) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import json
 import os
 import platform
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 
 from d2l_local.base import frameworks, processes
 from d2l_local.install import builds, installed
@@ -109,13 +111,18 @@ def _data() -> dict:
     return {"available": f"Fashion-MNIST in {' and '.join(folders)}" if folders else None}
 
 
+def backend(framework: str) -> ModuleType:
+    """Import ``d2l_local.<module>``, what the framework's notebooks call ``d2l``."""
+    return importlib.import_module(f"d2l_local.{FRAMEWORKS[framework].module}")
+
+
 QUESTIONS = {"nvidia": _nvidia, "data": _data}
 
 
 def answer(question: str) -> None:
     """Print the answer to one of `QUESTIONS`, or about a framework, as the last line."""
     try:
-        ask = QUESTIONS.get(question) or FRAMEWORKS[question].backend().examine
+        ask = QUESTIONS.get(question) or backend(question).examine
         found = ask()
     except Exception as error:
         # A LoadError knows what to type.

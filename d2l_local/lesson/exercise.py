@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import decimal
-import importlib
 import math
 import numbers
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from d2l_local.base import frameworks
-from d2l_local.base.language import language, translated
+from d2l_local.base.language import translated
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
@@ -39,45 +35,17 @@ MISTAKES = {
 }
 
 
-def check(*answers: object) -> contextlib.AbstractContextManager[None] | None:
-    """Tell the reader of an exercise whether the answer is right.
+def judge(check: Callable[..., object], *answers: object) -> None:
+    """Tell the reader of an exercise what its check makes of the answers.
 
-    ``d2l.check("ex-rows", answer)`` asks the answer key, which no notebook shows. ``with
-    d2l.check(answer):`` holds the assertions itself. Their messages name the mistake. It says "not
-    yet" while an answer is still ``...`` or the code raises NotImplementedError, "right" if nothing
-    fails, and else what is wrong: the message, or the error that the reader's code raises. That
-    raises nothing itself, so that the notebook goes on. Raises ValueError for an exercise that
-    there is not.
+    It says "not yet" while an answer is still ``...`` or the code raises NotImplementedError,
+    "right" if ``check(*answers)`` ends, and else what is wrong: the message of the assertion, which
+    names the mistake, or the error that the reader's code raises. That raises nothing itself, so
+    that the notebook goes on.
     """
-    if not (answers and isinstance(answers[0], str) and answers[0].startswith("ex-")):
-        return _judged(*answers)
-    key, name = _answer_key(), re.sub(r"\W", "_", answers[0])
-    if name not in key:
-        known = ", ".join(sorted(key)).replace("_", "-") or "none"
-        raise ValueError(f"there is no exercise {answers[0]}; there is {known}")
-    with _judged(*answers[1:]):
-        key[name](*answers[1:])
-    return None  # Of which Jupyter shows nothing
-
-
-def _answer_key() -> dict[str, Callable[..., None]]:
-    """What judges the answers to each exercise of the backends that are loaded, by its name."""
-    names: dict[str, Callable[..., None]] = {}
-    for row in frameworks.load().values():
-        package = f"d2l_local.{row.module}"
-        folder = Path(__file__).parents[1] / row.module / "answer_key"
-        for lang in dict.fromkeys(("en", language())) if package in sys.modules else ():
-            for file in sorted(folder.glob(f"*_{lang}.py")):
-                names.update(vars(importlib.import_module(f"{package}.answer_key.{file.stem}")))
-    return {name: judge for name, judge in names.items() if name.startswith("ex_")}
-
-
-@contextlib.contextmanager
-def _judged(*answers: object) -> Iterator[None]:
-    """Say what comes of the assertions in a ``with`` block."""
     verdict, line, why = "right", "Right.", ""
     try:
-        yield
+        check(*answers)
     except NotImplementedError:
         verdict = "not yet"
     except AssertionError as error:

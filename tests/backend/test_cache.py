@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from d2l_local.base import frameworks
+from d2l_local.doors.preflight import backend
 from d2l_local.install import installed
 
 import numpy as np
@@ -39,10 +40,10 @@ class Model:
     """The tiny network of a framework with `weights`; takes lists and returns NumPy's arrays."""
 
     def __init__(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        backend = frameworks.load()[name].backend()
-        module = importlib.import_module(f"{backend.__name__}.language_model")
+        d2l = backend(name)
+        module = importlib.import_module(f"{d2l.__name__}.language_model")
         monkeypatch.setattr(module, "load_weights", weights)
-        self.net, self.new_cache = backend.trained_gpt(), module.Cache
+        self.net, self.new_cache = d2l.trained_gpt(), module.Cache
         if name == "pytorch":
             self.array = importlib.import_module("torch").tensor
             self.numpy = lambda found: found.detach().numpy()

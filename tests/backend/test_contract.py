@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from d2l_local.base import frameworks
+from d2l_local.doors.preflight import backend
 from d2l_local.install import installed
 
 import contract
 import pytest
 import small_data
 
-TABLE = frameworks.load()
-HERE = [name for name, f in TABLE.items() if any(map(installed.version, f.distributions))]
+HERE = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
 
 
 @pytest.mark.parametrize("name", HERE)
 def test_the_face_keeps_the_contract(name, tmp_path, monkeypatch):
     monkeypatch.setenv("D2L_DATA", str(small_data.write(tmp_path, 8, 4)))
-    contract.keep(TABLE[name].backend())
+    contract.keep(backend(name))
 
 
 def test_a_face_without_a_name_or_with_another_argument_breaks_it():
-    d2l = TABLE[HERE[0]].backend()
+    d2l = backend(HERE[0])
 
     class Broken:
         devices = staticmethod(lambda number=2: [])

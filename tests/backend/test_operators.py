@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from d2l_local.base import frameworks
+from d2l_local.doors.preflight import backend
 from d2l_local.install import installed
 from d2l_local.measure import latency
 from d2l_local.measure.latency import read_time
@@ -13,7 +14,7 @@ from d2l_local.measure.operators import operators, padding_and_stride
 import pytest
 
 NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-BACKENDS = [frameworks.load()[name].backend() for name in NAMES]
+BACKENDS = [backend(name) for name in NAMES]
 
 
 @pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)

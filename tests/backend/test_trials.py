@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from d2l_local.base import frameworks
+from d2l_local.doors.preflight import backend
 from d2l_local.install import installed
 from d2l_local.simulate.trials import ChainTrial, adam
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-BACKENDS = [frameworks.load()[name].backend() for name in NAMES]
+BACKENDS = [backend(name) for name in NAMES]
 
 
 def a_step(links, trial, factor=1.0, divided=False):

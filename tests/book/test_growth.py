@@ -131,8 +131,8 @@ def test_it_keeps_the_contract(grown):
         "import os, pathlib, tempfile, contract, small_data\n"
         "os.environ['D2L_DATA'] = tempfile.mkdtemp()\n"
         "small_data.write(pathlib.Path(os.environ['D2L_DATA']), 8, 4)\n"
-        "from d2l_local.base import frameworks\n"
-        "contract.keep(frameworks.load()['fake'].backend())\n",
+        "from d2l_local.doors.preflight import backend\n"
+        "contract.keep(backend('fake'))\n",
     )
 
 

@@ -8,8 +8,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from book.builder import answers, render
-from book.builder.model import PARTS, Block, Section, choices, exercises
+from book.builder import render
+from book.builder.model import CHECK, PARTS, Block, Section, choices, exercises
 
 from nbformat import NotebookNode
 
@@ -49,7 +49,7 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
         order = [block.line for kind in ("stub", "check", "solution") for block in parts[kind]]
         if order != sorted(order):
             yield exercise.question, "stub, check and solution come in another order"
-        if exercise.hidden and not exercise.id.startswith("ex-"):
+        if not exercise.id.startswith("ex-"):
             yield exercise.question, f"is asked for by its name: call it ex-{exercise.id}"
         for block in parts["check"]:
             yield from _in_check(block)
@@ -61,13 +61,10 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
 
 
 def _in_check(block: Block) -> Iterator[tuple[Block, str]]:
-    hidden = answers.is_hidden(block)
-    if not hidden and "d2l.check(" not in block.source:
-        yield block, "a check is `def check(answer):`, or asks within `with d2l.check(...):`"
     with contextlib.suppress(SyntaxError):
         tree = ast.parse(block.source)
-        if hidden and [type(node) for node in tree.body] != [ast.FunctionDef]:
-            yield block, "a check is one function, and nothing stands beside it"
+        if not CHECK.search(block.source) or len(tree.body) != 1:
+            yield block, "a check is one function, `def check(answer):`, and nothing beside it"
         for node in ast.walk(tree):
             if isinstance(node, ast.Assert) and node.msg is None:
                 yield block, "an assertion of a check says what is wrong if it fails"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from book.builder.answers import is_hidden
 from book.builder.model import Section
 from book.builder.size import lines, measure
 
@@ -37,7 +36,7 @@ def warnings(section: Section, framework: str) -> list[str]:
     """Say what of a framework's notebook is worth a second look."""
     found = [] if problems(section, framework) else list(excess(section, framework, LONG))
     for block in section.code_of(framework):
-        shown = block.kind != "wrong" and not (block.kind == "check" and is_hidden(block))
+        shown = block.kind not in ("check", "wrong")
         if shown and (count := lines(block.source)) > CELL_LINES:
             found.append(f"{count} lines in the cell of line {block.line}, more than {CELL_LINES}")
     asides = measure(section, framework, section.langs[0]).aside_words

@@ -321,11 +321,11 @@ def quoted(committed: NotebookNode, rows: dict[str, str]) -> list[str]:
     return problems
 
 
-def answer_keys(section: Section, framework: str) -> list[str]:
-    """Modules of hidden checks that are not as the text has them."""
+def answers_of(section: Section) -> list[str]:
+    """What the package has of a section's checks, and not as the text has it."""
     return [
         f"{path.relative_to(section.chapter.root)}: is not as its text has it: build it"
-        for path, expected in answers.modules(section, framework).items()
+        for path, expected in answers.files(section).items()
         if not path.exists() or path.read_text("utf-8") != expected
     ]
 
@@ -376,6 +376,7 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> Findings:
     problems, unready = findings.problems, findings.unready
     for section in chapter.sections(names):
         problems += text(section)
+        problems += answers_of(section)
         unready += draft(section) + not_translated(section)
         for framework in section.frameworks:
             expected = {lang: render.notebook(section, framework, lang) for lang in section.langs}
@@ -384,7 +385,6 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> Findings:
             problems += [
                 f"{framework}/{section.name}: {p}" for p in length.problems(section, framework)
             ]
-            problems += answer_keys(section, framework)
             original = read_notebook(
                 chapter.notebook_path(framework, section.langs[0], section.name)
             )
@@ -406,17 +406,21 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> Findings:
 
 
 def orphans(chapter: Chapter) -> list[str]:
-    """Notebooks and answer keys that no text makes, and exercises of the same name."""
-    made: set[Path] = set()
-    there: list[Path] = []
+    """Notebooks and answers that no text makes, and exercises of the same name."""
+    own, names = answers.index(chapter.root)
+    made = {own}
+    there = [*own.parent.glob("*.py"), *own.parent.glob("*.json")]
+    problems = []
+    if there and (own not in there or own.read_text("utf-8") != names):
+        problems.append(f"{own.relative_to(chapter.root)}: names other modules than are there")
     for section in chapter.sections():
+        made |= set(answers.files(section))
         for framework in section.frameworks:
             made |= {chapter.notebook_path(framework, lang, section.name) for lang in section.langs}
-            made |= set(answers.modules(section, framework))
-    for name, row in chapter.frameworks.items():
+    for name in chapter.frameworks:
         there += (chapter.root / "chapters" / name).glob("*/*.ipynb")
-        there += (chapter.root / "d2l_local" / row.module / "answer_key").glob("*.py")
     return [
+        *problems,
         *(f"{p.relative_to(chapter.root)}: no text makes it" for p in sorted({*there} - made)),
         *answers.taken_twice(chapter.sections()),
     ]
