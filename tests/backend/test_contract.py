@@ -19,6 +19,38 @@ def test_the_face_keeps_the_contract(name, tmp_path, monkeypatch):
     contract.keep(backend(name))
 
 
+SAID = {
+    "en": [
+        "Not right: 5: that adds issuing and computing before, but they happen at the same time",
+        "Not right: with large operators nothing is gained, and you get 0.25",
+    ],
+    "zh": [
+        "不对：5: 这是把编译前的提交与执行相加，但两者是并行的",
+        "不对：算子很大时没有好处，而得到的是0.25",
+    ],
+}
+
+
+@pytest.mark.parametrize("lang", SAID)
+@pytest.mark.parametrize("name", HERE)
+def test_exercises_are_judged_in_the_language_of_the_notebook(name, lang, monkeypatch, capsys):
+    monkeypatch.setenv("D2L_LANGUAGE", lang)
+    d2l = backend(name)
+    d2l.check("ex-graph-time", 5)
+    d2l.check("ex-speed-up", lambda *_: 0.25)
+    assert capsys.readouterr().out.splitlines() == SAID[lang]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_an_exercise_that_there_is_not_is_told_from_those_of_the_framework(name):
+    with pytest.raises(ValueError, match="there is no exercise ex-nothing; there is ex-") as told:
+        backend(name).check("ex-nothing", 1)
+    assert ("ex-rows" in str(told.value)) == (name == "mxnet")
+    assert ("ex-pieces" in str(told.value)) == (name == "pytorch")
+    with pytest.raises(ValueError, match="there is no exercise ex"):
+        backend(name).check({"mxnet": "ex-pieces", "pytorch": "ex-rows"}[name], 1)
+
+
 def test_a_face_without_a_name_or_with_another_argument_breaks_it():
     d2l = backend(HERE[0])
 

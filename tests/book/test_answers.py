@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from book.builder import answers, proof, render
+import json
+import re
+
+from book.builder import answers, language, proof, render
 from book.builder.check import exercises, sections
 from book.builder.cli import main
-from book.builder.notebook import BuildError
+from book.builder.notebook import BuildError, write
 
 import pytest
 import small_chapter
@@ -54,6 +57,17 @@ answer = m.pi * 2**2  # Or 4 pi | 即4π
 answer = 4
 ```
 """
+EACH = """
++++ {{"lang": "en", "id": "ex-{framework}", "kind": "exercise"}}
+Which?
+
+```{{code-cell}}
+:tags: [check, {framework}]
+def check(answer):
+    assert answer == nn.value({right}), "no"
+```
+"""
+SHARED = EACH.replace(", {framework}", "").format(framework="both", right=0).replace("nn.value", "")
 BODY = '    d2l.expect(answer, 4 * m.pi, foreseen={4: "pi is forgotten"})'
 
 
@@ -73,13 +87,59 @@ def test_the_notebook_calls_what_the_package_has(tmp_path):
     solution = "半径的平方乘以π。\n\n```python\nanswer = m.pi * 2**2  # 即4π\n```\n\n</details>"
     assert zh["ex-area-solution"].endswith(solution)
     assert [*en][-3:] == ["ex-area_2", "ex-area-solution", "end"]
-    made = answers.modules(section, "pytorch")
-    assert [path.name for path in made] == ["small_en.py", "small_zh.py"]
-    english, chinese = made.values()
-    for line in ("import math as m", "from d2l_local.lesson import exercise as d2l"):
-        assert f"\n{line}\n" in english
-    assert english.endswith(f"\n\n\ndef ex_area(answer):\n{BODY}\n")
-    assert chinese == english.replace("pi is forgotten", "忘了π")
+    made = answers.files(section)
+    assert [path.name for path in made] == ["small.py", "small.zh.json"]
+    module, chinese = made.values()
+    body = BODY.replace('"pi is forgotten"', 'translated("pi is forgotten")')
+    head = "def ex_area(answer, *, d2l):\n    import math as m\n\n"
+    assert module.endswith(f"\n\n\n{head}{body}\n") and 'BACKENDS = ["torch"]' in module
+    assert json.loads(chinese) == {"pi is forgotten": "忘了π"}
+
+
+def test_frameworks_share_a_function_unless_their_checks_differ(tmp_path):
+    def source(framework, right):
+        imports = f"```{{code-cell}}\n:tags: [{framework}]\nfrom {framework} import nn\n```\n"
+        return imports + EACH.format(framework=framework, right=right)
+
+    text = "".join(source(*each) for each in (("mxnet", 1), ("pytorch", 2)))
+    text = small_chapter.bilingual(SHARED + text, "mxnet, pytorch")
+    [module] = answers.files(small_chapter.make(tmp_path, small=text).sections()[0]).values()
+    names = re.findall(r"^def (\w+)", module, re.MULTILINE)
+    assert names == ["ex_both", "ex_mxnet__mxnet", "ex_pytorch__torch"]
+    assert module.count("from mxnet import nn") == module.count("from pytorch import nn") == 1
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese", "asked", "template", "translation"),
+    [
+        ('"at {x}"', "在{x}", '"at {x}"', "at {x}", "在{x}"),  # No f-string: for `str.format`
+        ('f"{x}: {n + 1}"', "{n + 1}：{x}", '"{0}: {1}", x, n + 1', "{0}: {1}", "{1}：{0}"),
+        ('f"{x} or {x}"', "{x}或{x}", '"{0} or {0}", x', "{0} or {0}", "{0}或{0}"),
+        ('f"{x!r:>8} {{}}"', "{{}} {x!r:>8}", '"{0!r:>8} {{}}", x', "{0!r:>8} {{}}", "{{}} {0!r:>8}"),
+        ('f"{x:.{n}f} s"', "{x:.{n}f}秒", '"{0:.{1}f} s", x, n', "{0:.{1}f} s", "{0:.{1}f}秒"),
+        ('f"\\"{x}\\" "', "“{x}”", '"\\"{0}\\" ", x', '"{0}" ', "“{0}”"),
+        ('f"all " "{x}"', "{{x}}都", '"all {x}"', "all {x}", "{x}都"),
+    ],
+)
+def test_messages_are_asked_for_with_their_values(english, chinese, asked, template, translation):
+    [literal] = language.literals(english)
+    strings = {literal.inner: chinese}
+    assert language.with_messages(english, strings) == f"translated({asked})"
+    assert language.messages(english, strings) == {template: translation}
+    x, n = 1.25, 3
+    values = eval(f"[{asked}]")[1:]
+    both = eval(english), eval(language.put_strings(english, strings))
+    written = [each.format(*values) if values else each for each in (template, translation)]
+    assert tuple(written) == both
+
+
+def test_what_a_catalog_translates_is_asked_for():
+    catalogs = list(answers.folder_of(small_chapter.ROOT).glob("*.json"))
+    assert len(catalogs) > 10
+    for path in catalogs:
+        module = path.with_name(path.name.partition(".")[0]).with_suffix(".py").read_text("utf-8")
+        for template in json.loads(path.read_text("utf-8")):
+            assert f"translated({json.dumps(template, ensure_ascii=False)}" in module
 
 
 def test_a_solution_that_quotes_an_output_keeps_its_code(tmp_path):
@@ -104,13 +164,13 @@ def test_it_reads_nothing_of_the_notebook(tmp_path):
     body = BODY.replace("4 *", "secret *")
     [section] = chapter(tmp_path, body).sections()
     with pytest.raises(BuildError, match="the check of ex-area reads secret, which no cell above"):
-        answers.modules(section, "pytorch")
+        answers.files(section)
 
 
 def test_a_check_is_one_function(tmp_path):
     [section] = chapter(tmp_path, f"{BODY}\n\n\nRADIUS = 2").sections()
     [(_, what)] = exercises.problems(section)
-    assert what == "a check is one function, and nothing stands beside it"
+    assert what == "a check is one function, `def check(answer):`, and nothing beside it"
 
 
 def test_a_check_out_of_sight_is_asked_for_by_a_name_that_tells_it_from_an_answer(tmp_path):
@@ -120,26 +180,31 @@ def test_a_check_out_of_sight_is_asked_for_by_a_name_that_tells_it_from_an_answe
     assert what == "is asked for by its name: call it ex-area"
 
 
-def test_check_compares_the_answer_key_with_the_text(tmp_path, capsys):
+def test_check_compares_the_answers_with_the_text(tmp_path, capsys):
     [section] = chapter(tmp_path).sections()
-    [english, _] = answers.modules(section, "pytorch")
-    said = f"{english.relative_to(tmp_path)}: is not as its text has it: build it"
-    assert said in sections.answer_keys(section, "pytorch")
-    for path, source in answers.modules(section, "pytorch").items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source, "utf-8")
-    assert sections.answer_keys(section, "pytorch") == []
-    english.write_text(english.read_text("utf-8").replace("4 *", "5 *"), "utf-8")
-    assert sections.answer_keys(section, "pytorch") == [said]
-    english.with_name("gone_en.py").touch()
+    made = answers.files(section)
+    said = [f"{p.relative_to(tmp_path)}: is not as its text has it: build it" for p in made]
+    assert sections.answers_of(section) == said
+    for path, source in made.items():
+        write(path, source)
+    write(*answers.index(tmp_path))
+    assert sections.answers_of(section) == []
+    for path, told in zip(made, said):
+        path.write_text(made[path].replace("pi", "pie"), "utf-8")
+        assert sections.answers_of(section) == [told]
+        write(path, made[path])
     main(["check", "--root", str(tmp_path)])
-    assert "answer_key/gone_en.py: no text makes it\n" in capsys.readouterr().out
+    assert "answers/" not in capsys.readouterr().out
+    for name in ("gone.py", "gone.zh.json"):
+        path.with_name(name).touch()
+    main(["check", "--root", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "answers/gone.py: no text makes it\n" in out
+    assert "answers/gone.zh.json: no text makes it\n" in out
+    assert "answers/__init__.py: names other modules than are there\n" in out
 
 
 def test_two_exercises_have_two_names(tmp_path):
     text = small_chapter.bilingual(TEXT.format(body=BODY, message="pi is forgotten"), "pytorch")
     found = small_chapter.make(tmp_path, one=text, two=text).sections()
     assert answers.taken_twice(found) == ["two: ex-area is an exercise of one, too"]
-    shown = text.replace("def check(answer):", "with d2l.check(answer):")
-    found = small_chapter.make(tmp_path, one=shown, two=shown).sections()
-    assert answers.taken_twice(found) == []
