@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 
 from book.builder import answers, language, proof, render
 from book.builder.check import exercises, sections
@@ -115,7 +117,7 @@ def test_frameworks_share_a_function_unless_their_checks_differ(tmp_path):
         ('"at {x}"', "在{x}", '"at {x}"', "at {x}", "在{x}"),  # No f-string: for `str.format`
         ('f"{x}: {n + 1}"', "{n + 1}：{x}", '"{0}: {1}", x, n + 1', "{0}: {1}", "{1}：{0}"),
         ('f"{x} or {x}"', "{x}或{x}", '"{0} or {0}", x', "{0} or {0}", "{0}或{0}"),
-        ('f"{x!r:>8} {{}}"', "{{}} {x!r:>8}", '"{0!r:>8} {{}}", x', "{0!r:>8} {{}}", "{{}} {0!r:>8}"),
+        ('f"{x!r:>8}{{}}"', "{{}}{x!r:>8}", '"{0!r:>8}{{}}", x', "{0!r:>8}{{}}", "{{}}{0!r:>8}"),
         ('f"{x:.{n}f} s"', "{x:.{n}f}秒", '"{0:.{1}f} s", x, n', "{0:.{1}f} s", "{0:.{1}f}秒"),
         ('f"\\"{x}\\" "', "“{x}”", '"\\"{0}\\" ", x', '"{0}" ', "“{0}”"),
         ('f"all " "{x}"', "{{x}}都", '"all {x}"', "all {x}", "{x}都"),
@@ -126,11 +128,11 @@ def test_messages_are_asked_for_with_their_values(english, chinese, asked, templ
     strings = {literal.inner: chinese}
     assert language.with_messages(english, strings) == f"translated({asked})"
     assert language.messages(english, strings) == {template: translation}
-    x, n = 1.25, 3
-    values = eval(f"[{asked}]")[1:]
-    both = eval(english), eval(language.put_strings(english, strings))
-    written = [each.format(*values) if values else each for each in (template, translation)]
-    assert tuple(written) == both
+    known = {"x": 1.25, "n": 3}
+    _, *values = eval(f"[{asked}]", known)
+    chinese = language.put_strings(english, strings)
+    for said, string in ((template, english), (translation, chinese)):
+        assert (said.format(*values) if values else said) == eval(string, known)
 
 
 def test_what_a_catalog_translates_is_asked_for():
@@ -140,6 +142,15 @@ def test_what_a_catalog_translates_is_asked_for():
         module = path.with_name(path.name.partition(".")[0]).with_suffix(".py").read_text("utf-8")
         for template in json.loads(path.read_text("utf-8")):
             assert f"translated({json.dumps(template, ensure_ascii=False)}" in module
+
+
+def test_no_hook_lays_out_the_answers_anew():
+    """For the builder would then find them other than it wrote them."""
+    path = answers.folder_of(small_chapter.ROOT) / "gpt.py"
+    for command in ("check", "format"):
+        ruff = [sys.executable, "-m", "ruff", command, "--diff", path]
+        done = subprocess.run(ruff, cwd=small_chapter.ROOT, capture_output=True, text=True)
+        assert done.returncode == 0 and "No Python files found" in done.stderr
 
 
 def test_a_solution_that_quotes_an_output_keeps_its_code(tmp_path):

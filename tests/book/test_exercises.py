@@ -348,7 +348,8 @@ def test_exercise_has_its_parts(tmp_path, old, new, message):
 
 def test_twins_are_of_one_kind(tmp_path):
     one, _, other = EXERCISE.rpartition(', "kind": "solution"')
-    assert "[zh/ex-sum-solution] has other kind than its twin" in found(write(tmp_path, one + other))
+    section = write(tmp_path, one + other)
+    assert "[zh/ex-sum-solution] has other kind than its twin" in found(section)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from matplotlib import pyplot as plt
 
 PACKAGE = Path(language.__file__).parents[1]
 TABLES = sorted(language.FOLDER.glob("*.json"))
+# All but the answers, which have catalogs of their own
+SOURCES = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "answers"]
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,7 @@ def clean():
 def constants() -> set[str]:
     """Every string in the package's code, and the parts of those that list several reasons."""
     found = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found |= {node.value, *node.value.split("; ")}
@@ -48,7 +50,7 @@ def constants() -> set[str]:
 def templates() -> set[str]:
     """What is given to `say`, `translated` and their like as a literal."""
     found = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and node.args:
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -103,6 +105,20 @@ def test_a_third_language_is_one_more_file(monkeypatch, tmp_path):
     assert language.translated("compute") == "計算"
     assert language.translated("copy") == "copy"  # What it lacks stays English
     assert language.beginnings("compute") == ["compute", "計算"]
+
+
+def test_a_module_has_a_catalog_beside_it_for_each_language(monkeypatch, tmp_path):
+    lines = '{"{0}: {1:.1f}": "{1:.1f}は{0}", "{x}": "{y}"}'
+    (tmp_path / "sums.ja.json").write_text(lines, "utf-8")
+    translated = language.catalog(str(tmp_path / "sums.py"))
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables/ja.json").write_text('{"lines": {}}', "utf-8")
+    monkeypatch.setattr(language, "FOLDER", tmp_path / "tables")
+    monkeypatch.delenv("D2L_LANGUAGE", raising=False)
+    assert translated("{0}: {1:.1f}", "x", 2.25) == "x: 2.2"
+    monkeypatch.setenv("D2L_LANGUAGE", "ja")
+    assert translated("{0}: {1:.1f}", "x", 2.25) == "2.2はx"
+    assert translated("{x}") == "{y}" and translated("{0}", "{x}") == "{x}"
 
 
 def test_a_process_that_is_started_speaks_the_same_language():
