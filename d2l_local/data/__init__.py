@@ -7,9 +7,8 @@ A printed line says which images are in use. The environment variable ``D2L_DATA
 
 - nothing: the sample in the package (`sample`), 12,000 images to train and 2,000 to test with, the
   same on every machine;
-- ``full``: all 60,000 and 10,000, from Debian's and Ubuntu's package ``dataset-fashion-mnist``
-  (`sources.DEBIAN`), Gluon's cache, ``$MXNET_HOME/datasets/fashion-mnist`` (``~/.mxnet/...`` by
-  default), Keras's, or one of several mirrors, which then fill Gluon's cache;
+- ``full``: all 60,000 and 10,000, from one of several mirrors. They are kept for the next time in
+  ``d2l-local`` in the folder that ``XDG_CACHE_HOME`` names, by default ``~/.cache``;
 - a folder: the four files in it.
 
 A file is Fashion-MNIST's if its unpacked content is, whoever packed it.
@@ -19,13 +18,7 @@ https://github.com/zalandoresearch/fashion-mnist.
 """
 
 from d2l_local.data.loader import ArrayDataLoader, load_data_fashion_mnist
-from d2l_local.data.sources import (
-    Dataset,
-    fashion_mnist,
-    from_folder,
-    of_the_package,
-    stored_in,
-)
+from d2l_local.data.sources import Dataset, fashion_mnist, from_folder, of_the_package
 
 __all__ = [
     "ArrayDataLoader",
@@ -34,5 +27,4 @@ __all__ = [
     "from_folder",
     "load_data_fashion_mnist",
     "of_the_package",
-    "stored_in",
 ]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from d2l_local.base.language import columns, translated
+from d2l_local.base.language import translated
 
 _announced: str | None = None
 
@@ -26,24 +23,6 @@ def announce(template: str, /, **fields: object) -> None:
     if line != _announced:
         say(template, **fields)
         _announced = line
-
-
-@contextlib.contextmanager
-def passing(template: str, /, **fields: object) -> Iterator[None]:
-    """Show a line for a while to a reader who watches.
-
-    It is wiped in the end, which leaves nothing in an executed notebook, because whatever stores
-    one carries out the carriage returns.
-    """
-    line = translated(template, **fields)
-    watched = sys.stdout.isatty() or type(sys.stdout).__module__.startswith("ipykernel.")
-    if watched and _speaks():
-        print(f"\r{line}", end="", flush=True)
-    try:
-        yield
-    finally:
-        if watched and _speaks():
-            print(f"\r{' ' * columns(line)}\r", end="", flush=True)
 
 
 def tilde(path: Path) -> str:

@@ -35,4 +35,4 @@ def load() -> tuple[idx.Images, idx.Labels, idx.Images, idx.Labels]:
 def _member(tar: tarfile.TarFile, name: str) -> idx.File:
     content = tar.extractfile(name)
     assert content is not None, f"{name} in {FILE} is no file"
-    return idx.parse(FILE / name, content)
+    return idx.parse(FILE / name, content.read())

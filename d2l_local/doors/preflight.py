@@ -101,14 +101,15 @@ def _data() -> dict:
     if not installed.version("numpy"):
         return {"error": "NumPy is not installed"}
     from d2l_local import data
+    from d2l_local.data import idx, mirrors
 
     asked = os.environ.get("D2L_DATA")
     if not asked:
         return {"available": f"{data.of_the_package().origin}, which comes with d2l_local"}
     if asked != "full":
         return {"available": data.from_folder(asked).origin}
-    folders = data.stored_in()
-    return {"available": f"Fashion-MNIST in {' and '.join(folders)}" if folders else None}
+    here = all(map(mirrors.cached, idx.FILES))
+    return {"available": data.fashion_mnist().origin if here else None}
 
 
 def backend(framework: str) -> ModuleType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from d2l_local.data import download, idx, notice, sources
+from d2l_local.data import idx, mirrors, notice, sources
 
 import made_up
 import pytest
@@ -13,21 +13,14 @@ import pytest
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return Gluon's folder (not yet made) where small files are Fashion-MNIST, without mirrors."""
+    """Return the folder (not yet made) for what is fetched, where small files are Fashion-MNIST."""
     for name in list(os.environ):
-        if name.lower().endswith("_proxy") or name in ("D2L_DATA", "MXNET_GLUON_REPO", "RANK"):
+        if name.lower().endswith("_proxy") or name == "RANK":
             monkeypatch.delenv(name)
     monkeypatch.setenv("D2L_DATA", "full")
-    for folder in ("tmp", "home"):
-        (tmp_path / folder).mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("MXNET_HOME", str(tmp_path / "mxnet"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(idx, "FILES", made_up.KNOWN)
-    monkeypatch.setattr(sources, "DEBIAN", tmp_path / "debian")
-    monkeypatch.setattr(download, "MIRRORS", ())
-    monkeypatch.setattr(download, "SCHEME", made_up.SCHEME)
-    monkeypatch.setattr(download, "_failed", {})
+    monkeypatch.setattr(mirrors, "MIRRORS", ("http://127.0.0.1:1/",))
     monkeypatch.setattr(notice, "_announced", None)
-    monkeypatch.setattr(sources, "_in_memory", {})
-    return tmp_path / "mxnet" / "datasets" / "fashion-mnist"
+    sources._can_be_had.cache_clear()
+    return tmp_path / "cache" / "d2l-local" / "fashion-mnist"

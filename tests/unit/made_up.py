@@ -29,15 +29,8 @@ def _contents() -> dict[str, bytes]:
 
 
 CONTENTS = _contents()
-KNOWN = {
-    name: idx.Known(len(content), hashlib.sha256(content).hexdigest())
-    for name, content in CONTENTS.items()
-}
-SCHEME = "http://127.0.0.1:"  # Of the mirrors of tests
+KNOWN = {name: hashlib.sha256(content).hexdigest() for name, content in CONTENTS.items()}
 PACKED = {f"{name}.gz": gzip.compress(content, mtime=0) for name, content in CONTENTS.items()}
-
-
-_PLAIN = {name: tuple(known) for name, known in KNOWN.items()}
 
 
 def fill(folder: Path, files: dict[str, bytes] = PACKED) -> Path:
@@ -58,16 +51,3 @@ def assert_loaded(iterators: tuple) -> None:
     for iterator, images in zip(iterators, (TRAIN_IMAGES, TEST_IMAGES)):
         assert iterator.images.tobytes() == CONTENTS[images][16:]
         assert iterator.labels.tolist() == [i % 10 for i in range(len(iterator.images))]
-
-
-def program(mirrors: tuple, debian: Path) -> str:
-    """Return Python code that loads them in another process."""
-    return f"""
-from pathlib import Path
-from d2l_local import data
-from d2l_local.data import download, idx, sources
-idx.FILES = {{name: idx.Known(*known) for name, known in {_PLAIN!r}.items()}}
-download.MIRRORS, download.SCHEME = {tuple(mirrors)!r}, {SCHEME!r}
-sources.DEBIAN = Path({str(debian)!r})
-iterators = data.load_data_fashion_mnist(16)
-"""

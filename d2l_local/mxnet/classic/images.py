@@ -2,7 +2,7 @@
 
 Gluon fetches the files from one address and accepts no others: it compares checksums of packed
 files, which depend on who packed them. So a cell that makes Gluon's data set would know nothing of
-``D2L_DATA``, of Debian's package, of Keras's copy, of the other mirrors and of the sample.
+``D2L_DATA``, of the other mirrors and of the sample.
 """
 
 from __future__ import annotations
