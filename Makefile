@@ -45,7 +45,7 @@ test-unit: setup  ## Test the parts of the package: a minute on two cores
 
 test: setup  ## Test the package, the builder, the text and the notebooks
 	$(PY) -m pytest --quiet $(PARALLEL) --junitxml=build/reports/package.xml $(call fact,$(FRAMEWORK),tests)
-	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval $(TWO_NOTEBOOKS) --nbval --nbval-sanitize-with tests/nbval.cfg chapters/$(FRAMEWORK)
+	$(PY) -m pytest --quiet --junitxml=build/reports/notebooks.xml -p book.nbval $(TWO_NOTEBOOKS) --timeout=1200 --nbval --nbval-sanitize-with tests/nbval.cfg chapters/$(FRAMEWORK)
 
 coverage: setup  ## List the lines of what needs no framework that no test reaches (slow)
 	$(PY) -m coverage erase

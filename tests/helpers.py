@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-PATIENCE = 60  # Seconds; what is waited for mostly takes far less
+PATIENCE = 200  # Seconds; what is waited for mostly takes far less
 
 
 def needs(module: str) -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from nbclient import NotebookClient
 
-CELL_SECONDS = 300
-NOTEBOOK_SECONDS = 600
+CELL_SECONDS = 1200  # They end what hangs; a busy host may need as many for what does not
+NOTEBOOK_SECONDS = 2400
 
 
 def execute(

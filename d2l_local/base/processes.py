@@ -14,13 +14,11 @@ import json
 import numbers
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -29,7 +27,8 @@ from d2l_local.base.definitions import check_function, source
 
 LAST_LINES = 15  # Of what a process that failed had to say
 LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
-FOLDERS = "d2l-job-"  # How the names of temporary folders begin
+START = 600  # Seconds until a process that says when it has begun has done so
+FOLDERS = "d2l-tmp-"  # How the names of temporary folders begin
 
 # What nobody can refuse; and what keeps a process out of our session or console, so that Ctrl-C in
 # our terminal does not end it.
@@ -54,8 +53,7 @@ class Guarded:
         with processes.Guarded() as guarded:
             process = guarded.start(command, stdout=subprocess.PIPE)
 
-    What they start ends with them. A forked copy of this process neither ends them nor keeps them
-    alive.
+    What they start ends with them.
     """
 
     def __init__(self) -> None:
@@ -74,8 +72,7 @@ class Guarded:
             bufsize=0,
             **_APART,
         )
-        self._tell(f"{self.mark}\n")
-        _in_use.add(self)
+        self._tell(self.mark)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -83,7 +80,8 @@ class Guarded:
 
     def start(self, command: list[str], **options: Any) -> subprocess.Popen[Any]:
         """Start a command in a process group of its own; ``options`` are those of `Popen`."""
-        self._pipe()  # Where nobody would end the command, it is not started
+        if self._guard is None:  # Nobody would end the command
+            raise RuntimeError(f"start {command[0]} inside of the block `with Guarded() as …:`")
         env = options.pop("env", None)  # None is the one of this process, as for Popen
         env = {**(os.environ if env is None else env), self.mark: "1"}
         process = subprocess.Popen(command, env=env, **_APART, **options)
@@ -94,7 +92,7 @@ class Guarded:
     def watch(self, group: int) -> None:
         """Take charge of a process group that somebody else has started."""
         self._groups.append(group)
-        self._tell(f"{group}\n")
+        self._tell(str(group))
 
     def end(self) -> None:
         """Kill all that was started here, and all that they started."""
@@ -115,39 +113,15 @@ class Guarded:
                             stream.close()
             guard.kill()  # It is not needed any more
         finally:  # After an interrupt, too; then it is the guard that kills
-            self._let_go()
+            if guard.stdin:
+                guard.stdin.close()
+            self._guard, self._groups, self._started = None, [], []
             guard.wait()
 
-    def _pipe(self) -> IO[bytes]:
-        """What the guard reads. Raises RuntimeError outside of the block, where there is none."""
-        if self._guard is None or self._guard.stdin is None:
-            raise RuntimeError(
-                "nobody guards processes outside of the block `with Guarded() as …:`"
-            )
-        return self._guard.stdin
-
     def _tell(self, line: str) -> None:
-        pipe = self._pipe()
-        with contextlib.suppress(BrokenPipeError):  # Somebody has killed the guard
-            pipe.write(line.encode())
-
-    def _let_go(self) -> None:
-        if self._guard is not None:
-            self._pipe().close()
-            self._guard = None
-        self._groups, self._started = [], []
-
-
-_in_use: weakref.WeakSet[Guarded] = weakref.WeakSet()
-
-
-def _let_go_of_all() -> None:
-    for guarded in list(_in_use):
-        guarded._let_go()
-
-
-if hasattr(os, "register_at_fork"):  # Not on Windows, where this can only be imported
-    os.register_at_fork(after_in_child=_let_go_of_all)
+        if self._guard and self._guard.stdin:
+            with contextlib.suppress(BrokenPipeError):  # Somebody has killed the guard
+                self._guard.stdin.write(f"{line}\n".encode())
 
 
 def guard() -> None:
@@ -205,6 +179,7 @@ def completed(
     seconds: float,
     name: str,
     to: IO[str] | None = None,
+    begun: Path | None = None,
     /,
     **environment: object,
 ) -> subprocess.CompletedProcess[str]:
@@ -213,8 +188,10 @@ def completed(
     A Python writes UTF-8, whatever this machine's own encoding.
     ``environment`` is added to the environment variables (None removes one). Raises TimeoutError,
     in which ``name`` says what was ended, after ``seconds``, and ValueError if ``seconds`` is not
-    a positive number. Nothing that the command has started is left behind. Its standard output is
-    also written ``to`` a file, even if it took too long.
+    a positive number. Where the command says that it has ``begun`` by making that file, seconds
+    count from then on, since a busy host may take many to start it. Nothing that the command has
+    started is left behind. Its standard output is also written ``to`` a file, even if it took too
+    long.
     """
     check_seconds(seconds)
     with Guarded() as guarded:
@@ -227,18 +204,22 @@ def completed(
             encoding="utf-8",
             errors="replace",
         )
-        deadline = time.monotonic() + seconds
+        limit, what = (START, "had not begun") if begun else (seconds, "still ran")
+        deadline = time.monotonic() + limit
         while True:
             try:
                 left = deadline - time.monotonic()
                 output, errors = process.communicate(timeout=max(0, min(1, left)))
                 break
             except subprocess.TimeoutExpired:
+                if begun and begun.exists():
+                    begun, limit, what = None, seconds, "still ran"
+                    deadline = time.monotonic() + limit
                 if time.monotonic() > deadline:
                     if to:
                         guarded.end()
                         to.write(_last_words(process))
-                    message = f"{name} was ended: it still ran after {seconds} seconds"
+                    message = f"{name} was ended: it {what} after {limit} seconds"
                     raise TimeoutError(message) from None
                 if process.poll() is not None:  # What it has left behind holds its pipes open
                     guarded.end()
@@ -259,6 +240,7 @@ def run(
     seconds: float,
     name: str,
     to: IO[str] | None = None,
+    begun: Path | None = None,
     /,
     **environment: object,
 ) -> str:
@@ -266,7 +248,7 @@ def run(
 
     As `completed`, and raises RuntimeError with the last lines of its errors if it fails.
     """
-    done = completed(command, seconds, name, to, **environment)
+    done = completed(command, seconds, name, to, begun, **environment)
     if done.returncode:
         raise RuntimeError(f"{name} {how_it_ended(done.returncode)}:\n{last_lines(done.stderr)}")
     return done.stdout
@@ -312,10 +294,10 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
 
     For settings that a framework reads only once. ``environment`` is added to the environment
     variables (None removes one). ``fn`` is a plain function without arguments; it travels as source
-    text, so it must import all that it uses. What it prints appears here. Raises TimeoutError after
-    ``seconds``, RuntimeError with the process's last lines if it fails or ends before ``fn``
-    returns, TypeError unless ``fn`` is a function, ValueError unless ``seconds`` is a positive
-    number. No process is left behind, not even if this one is killed.
+    text, so it must import all that it uses. What it prints appears here. Raises TimeoutError
+    ``seconds`` after it was called, RuntimeError with the process's last lines if it fails or ends
+    before ``fn`` returns, TypeError unless ``fn`` is a function, ValueError unless ``seconds`` is a
+    positive number. No process is left behind, not even if this one is killed.
     """
     check_seconds(seconds)
     check_function(fn)
@@ -325,27 +307,28 @@ def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment
         # Its folder comes first on sys.path: named after fn, it could take the place of a module.
         script = Path(folder, "d2l_in_new_process.py")
         # What is ours comes last, so that fn may have any name.
-        last = f"_keep_result(_fn, {str(result)!r})"
+        last = f"_keep_result(_fn, {folder!r})"
         lines = (text, f"_fn = {fn.__name__}", source(_keep_result), last)
         script.write_text("\n\n".join(lines), encoding="utf-8")
         # Not buffered, so that what it has printed is here when it is ended
         command = [sys.executable, "-u", str(script)]
-        run(command, seconds, fn.__name__, sys.stdout, **environment)
+        run(command, seconds, fn.__name__, sys.stdout, Path(folder, "begun"), **environment)
         if not result.exists():
             raise RuntimeError(f"{fn.__name__} ended its process before it returned; let it return")
         return json.loads(result.read_text(encoding="utf-8"))
 
 
-def _keep_result(fn: "Callable[[], object]", path: str) -> None:  # noqa: UP037
+def _keep_result(fn: "Callable[[], object]", folder: str) -> None:  # noqa: UP037
     # Runs in the new process, as text, where no name in an annotation is known.
     import json
     import pathlib
 
+    pathlib.Path(folder, "begun").touch()
     try:
         result = fn()
     except SystemExit as error:
         raise RuntimeError(f"{fn.__name__} called sys.exit({error.code}); let it return") from error
-    pathlib.Path(path).write_text(json.dumps(result), encoding="utf-8")
+    pathlib.Path(folder, "result.json").write_text(json.dumps(result), encoding="utf-8")
 
 
 # --- Temporary folders ----------------------------------------------------------------------------
@@ -355,67 +338,13 @@ def _keep_result(fn: "Callable[[], object]", path: str) -> None:  # noqa: UP037
 def temporary_folder(where: str | os.PathLike[str] | None = None) -> Iterator[str]:
     """A folder for the block, in ``where`` or among temporary files.
 
-    Those that killed processes have left there are removed first, but on Windows, where they cannot
-    say whether they are in use. Raises OSError, with what to do, where no folder can be made.
+    Raises OSError, with what to do, where no folder can be made.
     """
-    _sweep(os.fspath(where or tempfile.gettempdir()))
-    folder = _new_folder(where)
-    with _held(folder.name):
-        if os.path.exists(folder.name):
-            with folder as path:
-                yield path
-            return
-    folder.cleanup()  # Somebody has swept it before it was held: once more
-    with temporary_folder(where) as path:
-        yield path
-
-
-def _new_folder(where: str | os.PathLike[str] | None) -> tempfile.TemporaryDirectory[str]:
     try:
-        return tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
+        folder = tempfile.TemporaryDirectory(prefix=FOLDERS, dir=where)
     except OSError as error:
         cure = "make room" if where else "make room, or name another folder in TMPDIR"
         here = os.fspath(where or tempfile.gettempdir())
         raise OSError(error.errno, f"{error.strerror}; {cure}", here) from None
-
-
-@contextlib.contextmanager
-def _held(folder: str) -> Iterator[None]:
-    """Say of a folder that it is in use, until the block ends or we are gone.
-
-    By a lock, which the system takes from a process that ends in any way. A process that was forked
-    from this one keeps it, too.
-    """
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):  # A disk without locks, on which nobody sweeps, either
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _sweep(where: str) -> None:
-    """Remove our folders that no process holds."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    for old in Path(where).glob(f"{FOLDERS}*"):
-        with contextlib.suppress(OSError):  # It is not ours, in use or gone
-            descriptor = os.open(old, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                if os.fstat(descriptor).st_uid == os.getuid():
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(old, ignore_errors=True)
-            finally:
-                os.close(descriptor)
+    with folder as path:
+        yield path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -24,24 +23,18 @@ from torch import nn
 from torch.nn import functional as F
 """
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # Interfaces; Windows has none with a fixed name
+SECONDS = 600  # A job that hangs is ended then; a slow host may need many for one that does not
 LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 
 
 def torchrun_script(fn: Callable, uses: Iterable[Callable] = ()) -> str:
     """The module with ``fn`` and what it uses: what to copy to each host where there are several.
 
-    `d2l_local.torch.worker` calls it. Raises TypeError for what is no function (``uses``: or class)
-    with a known source text.
+    `d2l_local.torch.worker` calls it. Raises TypeError for what is no function (``uses``: or class
+    with a method) with a known source text.
     """
     definitions.check_function(fn)
-    given = [*uses, fn]
-    sources = [definitions.source(each) for each in given]
-    needed: dict[str, str] = {}
-    for cls in filter(inspect.isclass, given):
-        needed |= definitions.imports(cls)
-    names = [each.__name__ for each in given]
-    imports = [line for name, line in sorted(needed.items()) if name not in names]
-    parts = [IMPORTS + "\n".join(imports), *sources]
+    parts = [IMPORTS, *map(definitions.source, [*uses, fn])]
     return "\n\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -50,15 +43,15 @@ def torchrun(
     num_processes: int,
     *,
     uses: Iterable[Callable] = (),
-    seconds: float = 120,
+    seconds: float = SECONDS,
     **arguments: object,
 ) -> list:
     """Call ``fn(device, **arguments)`` in processes of one group; return each rank's result.
 
     ``fn`` and the functions and classes that it ``uses`` (a base class before what is derived from
     it) travel as source text, with ``os``, ``time``, ``torch``, ``dist``, ``nn`` and ``F``
-    imported, and what the classes name of other modules; what was set on a class after its
-    definition stays here. Arguments and results travel by way of JSON.
+    imported; what was set on a class after its definition stays here. Arguments and results travel
+    by way of JSON.
 
     ``device`` is a GPU of the process's own if there are enough, and the group's backend NCCL; else
     it is the CPU, of which each process gets a share of the cores, and the backend is Gloo. What
@@ -68,8 +61,9 @@ def torchrun(
     objects, unless ``fn`` gathers or broadcasts objects, which travel by `pickle`.
 
     Raises ValueError unless ``num_processes`` is a positive integer and ``seconds`` a positive
-    number, TypeError as `torchrun_script`; TimeoutError after ``seconds``, RuntimeError with the
-    last lines if a process fails or ends before ``fn`` returns; none is left behind.
+    number, TypeError as `torchrun_script`; TimeoutError ``seconds`` after all
+    processes have met, RuntimeError with the last lines if one fails or ends before ``fn`` returns;
+    none is left behind.
     """
     num_processes = positive_integer("num_processes", num_processes)
     processes.check_seconds(seconds)
@@ -81,7 +75,8 @@ def torchrun(
             *(sys.executable, str(HERE / "loopback.py")),
             *(f"--nproc-per-node={num_processes}", "--log-dir", folder, str(HERE / "worker.py")),
             *("--functions", str(functions), "--call", fn.__name__, "--results", folder),
-            *("--seconds", str(float(seconds)), *_on_the_command_line(arguments, Path(folder))),
+            *("--seconds", str(float(processes.START + seconds))),
+            *_on_the_command_line(arguments, Path(folder)),
         ]
         environment: dict[str, object] = {"OMP_NUM_THREADS": max(1, num_cores() // num_processes)}
         if num_gpus() < num_processes:  # Else libraries take those that there are too few of
@@ -90,7 +85,8 @@ def torchrun(
             environment |= {"GLOO_SOCKET_IFNAME": lo, "NCCL_SOCKET_IFNAME": lo}
         if sys.platform == "win32":  # Not all builds have libuv there, and none needs it
             environment["USE_LIBUV"] = 0
-        processes.run(command, seconds, fn.__name__, sys.stdout, **environment)
+        begun = Path(folder, "begun")
+        processes.run(command, seconds, fn.__name__, sys.stdout, begun, **environment)
         results = [Path(folder, f"{rank}.json") for rank in range(num_processes)]
         if missing := [path.stem for path in results if not path.exists()]:
             raise RuntimeError(

@@ -26,7 +26,8 @@ def main() -> None:
     """Call ``--call`` of ``--functions``, a file, with the device and ``--arguments``, in JSON.
 
     The result goes to the folder ``--results``, if there is one, as JSON in a file of the rank's
-    number. A process waits for the others for ``--seconds``.
+    number, and a file ``begun`` once the processes have met. A process waits for the others for
+    ``--seconds``.
     """
     parser = argparse.ArgumentParser(fromfile_prefix_chars="@")
     parser.add_argument("--functions", type=Path, required=True)
@@ -45,6 +46,8 @@ def main() -> None:
         torch.cuda.set_device(device)
     timeout = datetime.timedelta(seconds=options.seconds)
     dist.init_process_group("nccl" if gpu else "gloo", timeout=timeout)
+    if options.results and dist.get_rank() == 0:
+        (options.results / "begun").touch()  # All have met
     try:
         result = fn(device, **options.arguments)
     except SystemExit as error:

@@ -118,7 +118,7 @@ def test_what_a_notebook_calls(elsewhere, tmp_path):
     assert found["facts"]["cores"] >= 1 and found["said"] == "乘"
     assert found["totals"] == [3.0, 3.0]
     assert "network namespaces are Linux's" in done.stdout
-    assert not list((tmp_path / "tmp").glob("d2l-job-*"))
+    assert not list((tmp_path / "tmp").glob("d2l-tmp-*"))
 
 
 ENDLESS = """

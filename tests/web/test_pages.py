@@ -482,7 +482,6 @@ def test_a_site_replaces_one_from_before_and_nothing_beside_it(book):
         folder.mkdir()
         (folder / "old.html").write_text("old")
     (out / MARK).touch()
-    (book / f"{processes.FOLDERS}left").mkdir()  # Of a build that was killed
     spoken = "</script><script>document.title=1</script><!--"
     path = book / "chapters/mxnet/en/pipeline.ipynb"
     content = json.loads(path.read_text("utf-8"))
