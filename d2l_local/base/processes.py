@@ -26,6 +26,7 @@ from typing import IO, Any
 from d2l_local.base.definitions import check_function, source
 
 LAST_LINES = 15  # Of what a process that failed had to say
+SECONDS = 600  # What hangs is ended then; a busy host may need many for what does not
 LONGEST = 1_000_000  # Seconds, 11 days; the system's own calls overflow at 24
 START = 600  # Seconds until a process that says when it has begun has done so
 FOLDERS = "d2l-tmp-"  # How the names of temporary folders begin
@@ -289,7 +290,9 @@ def last_lines(text: str) -> str:
 # --- Functions ------------------------------------------------------------------------------------
 
 
-def in_new_process(fn: Callable[[], object], seconds: float = 120, **environment: object) -> Any:
+def in_new_process(
+    fn: Callable[[], object], seconds: float = SECONDS, **environment: object
+) -> Any:
     """Call ``fn()`` in a new Python process and return what it returned, by way of JSON.
 
     For settings that a framework reads only once. ``environment`` is added to the environment

@@ -114,7 +114,7 @@ class Cluster:
         *args: object,
         num_workers: int = 2,
         num_servers: int = 1,
-        seconds: float = 120,
+        seconds: float = processes.SECONDS,
         **environment: object,
     ):
         self.num_workers = positive_integer("num_workers", num_workers)

@@ -23,7 +23,6 @@ from torch import nn
 from torch.nn import functional as F
 """
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}  # Interfaces; Windows has none with a fixed name
-SECONDS = 600  # A job that hangs is ended then; a slow host may need many for one that does not
 LONGEST_ARGUMENT = 100_000  # Characters; Linux takes 128 KiB
 
 
@@ -43,7 +42,7 @@ def torchrun(
     num_processes: int,
     *,
     uses: Iterable[Callable] = (),
-    seconds: float = SECONDS,
+    seconds: float = processes.SECONDS,
     **arguments: object,
 ) -> list:
     """Call ``fn(device, **arguments)`` in processes of one group; return each rank's result.

@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--call", required=True)
     parser.add_argument("--arguments", type=json.loads, default={})
     parser.add_argument("--results", type=Path)
-    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--seconds", type=float, default=600)
     options = parser.parse_args()
     sys.path.insert(0, str(options.functions.resolve().parent))
     fn = getattr(importlib.import_module(options.functions.stem), options.call)

@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from d2l_local.base.processes import in_new_process
 from d2l_local.mxnet.cluster import Cluster, ClusterError
 
 import pytest
@@ -327,60 +326,6 @@ def test_a_server_deletes_no_file_for_a_stranger(tmp_path, monkeypatch):
             job.wait()
         assert "there is no socket to node 13" in job.output("server")  # It had carried it out
     assert all(thesis.exists() for thesis in theses)
-
-
-def restored_and_refused():
-    """What a server restores of what workers, strangers and those with another key send."""
-    import pickle
-    import runpy
-    from importlib.util import find_spec
-    from pathlib import Path
-
-    folder = Path(find_spec("d2l_local").origin).parent
-    # By its path, as in a job: MXNet is not imported before
-    runpy.run_path(folder / "mxnet/member.py")["sign_what_is_restored"]("ours")
-    untouched = pickle.dumps, pickle.loads
-
-    from d2l_local import mxnet as d2l
-
-    from mxnet.kvstore import KVStore, kvstore_server
-
-    class Store:
-        rank, type = 0, "dist_sync"
-        optimizers, sent = [], []
-
-        handle = None
-
-        def set_optimizer(self, optimizer):
-            self.optimizers.append(optimizer.learning_rate)
-
-        def _send_command_to_servers(self, head, body):
-            self.sent.append((head, body))
-
-    store = Store()
-    KVStore.set_optimizer(store, d2l.mx.optimizer.SGD(learning_rate=0.25))
-    (head, signed), *_ = store.sent
-    handle = kvstore_server.KVStoreServer(store)._controller()
-    handle(head, signed.encode(), None)
-
-    refused = []
-    for body in (signed[64:], "0" * 64 + signed[64:], signed[:64] + signed[65:], signed[:10], ""):
-        try:
-            handle(head, body.encode(), None)
-        except pickle.UnpicklingError as error:
-            refused.append(str(error))
-    return {
-        "optimizers": store.optimizers,
-        "refused": refused,
-        "others": untouched == (pickle.dumps, pickle.loads) and kvstore_server.pickle is not pickle,
-    }
-
-
-def test_signatures():
-    result = in_new_process(restored_and_refused, DMLC_ROLE=None)
-    assert result["optimizers"] == [0.25]
-    assert result["refused"] == ["refused: it is not signed by a worker of this job"] * 5
-    assert result["others"]
 
 
 def test_a_worker_killed_while_training():
