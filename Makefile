@@ -22,7 +22,7 @@ CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: always help setup run test test-unit coverage lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-matrix test-again test-colab wheel test-wheel test-arm64
+.PHONY: always help setup run test test-unit coverage lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-again test-colab wheel test-wheel
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -53,9 +53,6 @@ coverage: setup  ## List the lines of what needs no framework that no test reach
 	$(PY) -m coverage combine --quiet
 	$(PY) -m coverage report
 
-test-matrix: setup  ## Test the package on every Python here, with the oldest and the newest NumPy
-	$(PY) tests/matrix.py $(OPTIONS)
-
 test-again: setup  ## Run every notebook again in its kernel, after a failure, from elsewhere (slow)
 	$(PY) -m pytest --quiet -m slow tests/slow/test_notebooks.py
 
@@ -70,9 +67,6 @@ wheel: setup  ## Build the package that pip installs, into build/dist
 test-wheel: wheel  ## Test it in an empty Python, of the version of this one (slow)
 	$(UV) tool run --quiet --with-requirements requirements/package.txt twine check --strict build/dist/*
 	WHEEL=$$(ls build/dist/*.whl) $(PY) -m pytest --quiet -m 'slow or not slow' --capture=no tests/book/test_package.py
-
-test-arm64:  ## Do what the Dockerfile says on an emulated ARM, as root, and test there (slow)
-	$(PYTHON) -m tests.arm64 $(OPTIONS)
 
 lab: setup  ## Open JupyterLab on the notebooks (LANGUAGE=zh for Chinese; OPTIONS are JupyterLab's)
 	$(PY) -m d2l_local lab --framework $(FRAMEWORK) $(if $(filter command,$(origin LANGUAGE)),--language $(LANGUAGE)) $(OPTIONS)
@@ -113,12 +107,20 @@ test-web: setup-web  ## Test the web book in Chromium, which is installed if the
 	$(WEB_PY) tests/web/browser.py
 	$(WEB_PY) -m pytest --quiet --confcutdir tests/web --junitxml=build/reports/web.xml tests/web
 
-lint: setup  ## Lint and format the code, the notebooks' cells too
+schema = $(VENV)/bin/check-jsonschema --quiet --builtin-schema vendor.$(1)
+
+lint: setup  ## Lint and format the code, the notebooks' cells too, and lint what GitHub reads
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 	$(PY) -m mypy
-	$(VENV)/bin/lint-imports --no-cache
+	@imports=$$($(VENV)/bin/lint-imports --no-cache) || { echo "$$imports"; exit 1; }
 	$(PY) -m book.builder format
+	$(call schema,github-workflows) .github/workflows/*.yml
+	$(call schema,github-issue-forms) $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(call schema,github-issue-config) .github/ISSUE_TEMPLATE/config.yml
+	$(call schema,dependabot) .github/dependabot.yml
+	$(call schema,citation-file-format) CITATION.cff
+	$(VENV)/bin/zizmor --quiet --offline --no-progress .github
 
 types: setup  ## Check the types, on each system (FRAMEWORK=pytorch: with those of PyTorch)
 	$(foreach system,linux darwin win32,$(PY) -m mypy --platform $(system) &&) true

@@ -19,10 +19,10 @@ from book.builder import render
 from book.builder.notebook import code_cells
 from book.builder.text import Chapter
 from d2l_local import colab
+from d2l_local.install import uv
 from d2l_local.install.builds import CUDA_FOLDER, CUDA_LIBRARIES
 from d2l_local.machine.nvidia import GPU
 
-import matrix
 import pytest
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
@@ -325,9 +325,12 @@ class Machine:
 
     def __init__(self, place: Place, folder: Path, *packages: str):
         self.place, self.folder, self.python = place, folder, folder / "venv/bin/python"
-        wanted = place.python
-        python = matrix.find_python(wanted) or pytest.skip(f"there is no Python {wanted} here")
-        subprocess.run([python, "-m", "venv", folder / "venv"], check=True)
+        make = [uv.found() or "uv", "venv", "--seed", "--no-project", "--no-python-downloads"]
+        # pyenv's Pythons before its shims, which answer for the chosen one alone.
+        pythons = [*map(str, Path.home().glob(".pyenv/versions/3*/bin")), os.environ["PATH"]]
+        path = {**os.environ, "PATH": os.pathsep.join(pythons)}
+        if subprocess.run([*make, "--python", place.python, folder / "venv"], env=path).returncode:
+            pytest.skip(f"there is no Python {place.python} here")
         self.pip("install", "--quiet", "--upgrade", "pip")
         self.pip("install", "--quiet", *packages)
         self.site = next((folder / "venv/lib").glob("python*/site-packages"))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.install import setup
+from d2l_local.prepare_mxnet import libraries
 
 import pytest
 from helpers import until
@@ -35,6 +36,22 @@ def test_vs_code_takes_the_python_that_make_setup_makes():
     assert folder == "${containerWorkspaceFolder}"
     assert ROOT / python == setup.environment(frameworks.default()).python
     assert "ms-toolsai.jupyter" in read["customizations"]["vscode"]["extensions"]
+
+
+def test_the_base_is_pinned_and_the_port_is_this_machine_s():
+    bases = re.findall(r"^FROM (\S+)(?: AS (\w+))?$", DOCKERFILE, re.MULTILINE)
+    outside = [base for base, _ in bases if base not in {stage for _, stage in bases}]
+    assert outside and all(re.search("@sha256:[0-9a-f]{64}$", base) for base in outside)
+    for file in (ROOT / "Dockerfile", *ROOT.glob("README*.md")):
+        ports = re.findall(r"docker run .*-p (\S+)", file.read_text("utf-8"))
+        assert ports == ["127.0.0.1:8888:8888"], file  # Else any host of the network may ask
+
+
+def test_on_arm_the_container_and_the_readme_install_what_the_error_names():
+    needed = libraries.INSTALL_STAND_INS.partition("install ")[2]
+    assert f"        {needed} " in DOCKERFILE
+    for readme in ROOT.glob("README*.md"):
+        assert libraries.INSTALL_STAND_INS in readme.read_text("utf-8"), readme
 
 
 def test_nothing_but_the_token_lets_anybody_into_jupyterlab(tmp_path):

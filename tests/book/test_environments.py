@@ -55,41 +55,19 @@ def pip_part(file: str) -> list[str]:
 def test_conda_takes_its_pins_from_pyproject(file):
     *named, editable = pip_part(file)
     listed, asked = by_name(named), requirements(FILES[file], "dev")
+    [python] = [part for part in environment(file)["dependencies"] if "python=" in part]
+    its = {"python_version": python.partition("=")[2]}
+    assert its["python_version"] in SpecifierSet(PYPROJECT["project"]["requires-python"])
     for name, requirement in listed.items():
+        marker = asked[name].marker
         assert requirement.specifier == asked[name].specifier, name
+        assert marker is None or marker.evaluate(its), name
     assert {"d2l", "jupyter", "matplotlib", "nbval"} <= set(listed)
     # All of MXNet's build, so none is left to a guess, and nothing of the other one.
     assert set(by_name(EXTRAS[FILES[file]])) <= set(listed)
     others = {extra for extra in FILES.values() if extra != FILES[file]}
     assert not set(listed) & {name for extra in others for name in by_name(EXTRAS[extra])}
-
-    folder, extras = re.fullmatch(r"--editable (\S+)\[(\S+)\]", editable).groups()
-    assert folder == "."
-    assert extras.split(",") == ["dev"]  # MXNet's build is listed
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_conda_s_python_is_one_that_the_package_runs_on(file):
-    [python] = [
-        part
-        for part in environment(file)["dependencies"]
-        if isinstance(part, str) and part.startswith("python=")
-    ]
-    version = python.partition("=")[2]
-    assert version in SpecifierSet(PYPROJECT["project"]["requires-python"])
-    # d2l asks for NumPy 1.23.5, which has no wheel for anything newer.
-    assert version in SpecifierSet(">=3.9,<3.12")
-    assert "pip" in environment(file)["dependencies"]
-
-
-def test_the_two_files_differ_in_nothing_but_mxnet_s_build():
-    texts = []
-    for file, extra in FILES.items():
-        data = environment(file)
-        own = set(by_name(EXTRAS[extra]))
-        pip = [line for line in pip_part(file) if line.partition("==")[0] not in own]
-        texts.append((data["channels"], data["dependencies"][:-1], pip))
-    assert texts[0] == texts[1]
+    assert editable == "--editable .[dev]"  # MXNet's build is listed
 
 
 @pytest.mark.parametrize(("file", "extra"), FILES.items())
@@ -103,18 +81,6 @@ def test_the_commands_for_conda_name_files_and_environments_that_exist(file, ext
 
 
 # --- The GPU build --------------------------------------------------------------------------------
-
-
-def test_every_library_of_the_gpu_build_has_a_pinned_package():
-    packages = {
-        Requirement(package).name: Requirement(package) for _, package in builds.CUDA_LIBRARIES
-    }
-    pinned = by_name(EXTRAS["cu112"])
-    assert set(pinned) == {"mxnet-cu112", *packages}
-    assert len(packages) == 9
-    for name, requirement in packages.items():
-        [pin] = pinned[name].specifier
-        assert pin.operator == "==" and pin.version in requirement.specifier
 
 
 @pytest.mark.parametrize("build", builds.BUILDS)
@@ -155,14 +121,6 @@ def test_the_lock_file_holds_what_pyproject_asks_for(lock):
         assert pins, f"{lock} lacks {requirement}: make lock"
         for pin in pins:
             assert pin.operator == "==" and pin.version in specifier, (requirement, pin)
-
-
-@pytest.mark.parametrize("lock", LOCKS)
-def test_the_lock_file_has_on_every_python_what_pip_cannot_install_there(lock):
-    """Markers of pyproject.toml keep d2l and MXNet from pip on new Pythons, and not from uv."""
-    text = (ROOT / "requirements" / lock).read_text()
-    assert re.search(r"^d2l==\S+ \\$", text, re.MULTILINE)
-    assert ("mxnet" not in LOCKS[lock]) or re.search(r"^mxnet==\S+ \\$", text, re.MULTILINE)
 
 
 def test_only_the_builds_of_frameworks_are_installed_without_hashes():
