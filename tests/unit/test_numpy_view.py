@@ -47,20 +47,6 @@ def np_mode():
 # --- Importing ------------------------------------------------------------------------------------
 
 
-def test_version():
-    assert mx.__version__ == "1.9.1"
-
-
-def test_import_in_a_fresh_process():
-    out = run("""
-        from d2l_local.prepare_mxnet import numpy_view
-        numpy_view.apply()
-        import mxnet as mx
-        print((mx.nd.ones((2, 3)) * 2).asnumpy().sum())
-    """)
-    assert out.strip() == "12.0"
-
-
 def test_import_is_quiet():
     """No warning that a reader would have to be told about, even with all of them on."""
     out = run(
@@ -246,11 +232,6 @@ def test_what_takes_long_to_import_waits_until_it_is_asked_for():
     """)
 
 
-def test_the_finder_answers_for_mxnet_only():
-    for name in ("numpy", "mxnetlike", "mxnet_tools", "gluonnlp", "distutils"):
-        assert numpy_view._Finder.find_spec(name) is None
-
-
 def test_another_module_gets_numpy_itself(tmp_path, monkeypatch):
     (tmp_path / "bystander.py").write_text("import numpy as np\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -283,24 +264,6 @@ def test_functions_do_the_work_of_their_equivalents(name, args, modern):
     ours = getattr(numpy_view.numpy_view(), name)(*args)
     assert np.asarray(ours).dtype == np.asarray(modern()).dtype
     np.testing.assert_array_equal(ours, modern())
-
-
-@pytest.mark.parametrize(
-    ("name", "modern"),
-    [
-        ("alltrue", "all"),
-        ("sometrue", "any"),
-        ("product", "prod"),
-        ("round_", "round"),
-        ("trapz", "trapezoid"),
-    ],
-)
-def test_renamed_functions_are_their_equivalents(name, modern):
-    view = numpy_view.numpy_view()
-    if name in vars(np):
-        assert getattr(view, name) is vars(np)[name]
-    else:
-        assert getattr(view, name) is getattr(np, modern)
 
 
 def test_constants():
@@ -367,16 +330,6 @@ def test_financial_functions_raise(name):
     assert getattr(mx.numpy.fallback, name).__name__ == name
 
 
-@pytest.mark.parametrize(
-    ("smaller", "larger"), [("1.6.0", "1.17"), ("1.9", "1.22.4"), ("1.26.4", "2.0.0rc1")]
-)
-def test_version_order(smaller, larger):
-    smaller, larger = numpy_view._Version(smaller), numpy_view._Version(larger)
-    assert smaller < larger and larger > smaller
-    assert larger >= smaller and smaller <= larger
-    assert smaller != larger and not larger <= smaller
-
-
 def test_version_equality():
     assert numpy_view._Version("1.17") == numpy_view._Version("1.17.0")
     assert numpy_view._Version("1.17") >= numpy_view._Version("1.17.0")
@@ -388,27 +341,6 @@ def test_version_equality():
 
 
 # --- NumPy scalars as attributes ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ((np.int64(2), 3), "(2, 3)"),
-        ([np.int32(2), (np.uint8(3),)], "[2, (3,)]"),
-        ((np.float32(0.1), np.float64(0.5)), "(0.1, 0.5)"),
-        ((np.bool_(True), None), "(True, None)"),
-        (np.int64(7), "7"),
-        (np.float32(0.1), "0.1"),
-        ("relu", "relu"),
-        (("a", 1), "('a', 1)"),
-        ((), "()"),
-    ],
-)
-def test_attribute_strings(value, text):
-    made = numpy_view._AttributeStr(value)
-    assert made == text
-    assert type(made) is str
-    assert isinstance("x", numpy_view._AttributeStr)
 
 
 def test_scalars_in_shapes(np_mode):
@@ -433,6 +365,8 @@ def test_scalars_in_classic_operators():
     assert nd.random.uniform(shape=(TWO, THREE)).shape == (2, 3)
     assert (x * np.float32(0.5)).asnumpy()[5] == 2.5
     assert nd.clip(x, np.float32(0.5), np.float64(2.5)).asnumpy().tolist()[:2] == [0.5, 1.0]
+    sizes = (np.float32(0.5), np.float64(0.25))
+    assert nd.contrib.MultiBoxPrior(nd.zeros((1, 1, 2, 2)), sizes=sizes).shape == (1, 8, 4)
 
 
 def test_scalars_in_reductions(np_mode):
@@ -591,21 +525,6 @@ def test_arithmetic_stays_in_mxnet():
         assert type(y) is nd.NDArray, type(y)
 
 
-def test_array_function_to_mxnet(np_mode):
-    """NumPy's functions on MXNet's arrays call MXNet's, where MXNet has them."""
-    x = mx.np.array([[3.0, 1.0], [2.0, 4.0]])
-    for function in (np.sum, np.mean, np.prod, np.max, np.amax, np.sort, np.transpose, np.ravel):
-        assert type(function(x)) is mx.np.ndarray, function
-        np.testing.assert_allclose(function(x).asnumpy(), function(x.asnumpy()))
-    for function in (np.exp, np.sqrt, np.negative):
-        assert type(function(x)) is mx.np.ndarray, function
-    np.testing.assert_allclose(np.add(x, x).asnumpy(), 2 * x.asnumpy())
-    assert type(np.concatenate([x, x])) is mx.np.ndarray
-    assert type(np.round(x / 3, 1)) is mx.np.ndarray
-    assert type(np.linalg.norm(x)) is mx.np.ndarray
-    assert bool(np.any(x)) and bool(np.all(x))
-
-
 def test_array_function_records_gradients(np_mode):
     x = mx.np.array([1.0, 2.0, 3.0])
     x.attach_grad()
@@ -613,20 +532,6 @@ def test_array_function_records_gradients(np_mode):
         y = np.sum(np.square(x))
     y.backward()
     assert x.grad.asnumpy().tolist() == [2, 4, 6]
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_array_function_back_to_numpy(np_mode):
-    """mx.np's functions that are NumPy's own come back with MXNet's arrays."""
-    x = mx.np.array([[3.0, 1.0], [2.0, 4.0]])
-    assert mx.np.msort(x).asnumpy().tolist() == [[2, 1], [3, 4]]
-    assert mx.np.trapz(x).asnumpy().tolist() == [2, 3]
-    assert mx.np.in1d(x, mx.np.array([1.0, 4.0])).asnumpy().tolist() == [False, True, False, True]
-    assert bool(mx.np.alltrue(x)) and bool(mx.np.sometrue(x))
-    assert mx.np.product(x).item() == 24
-    assert mx.np.round_(x / 3, 1).asnumpy().tolist() == np.round(x.asnumpy() / 3, 1).tolist()
-    assert type(mx.np.cov(x)) is mx.np.ndarray
-    assert mx.np.interp(mx.np.array([0.5]), mx.np.arange(2), mx.np.arange(2)).item() == 0.5
 
 
 def test_boolean_masks(np_mode):
@@ -866,17 +771,6 @@ def test_a_worker_that_fails_says_so():
     assert out.strip() == "no example 0"
 
 
-def test_data_loader():
-    features, labels = np.arange(20, dtype="float32").reshape(10, 2), np.arange(10)
-    dataset = mx.gluon.data.ArrayDataset(nd.array(features), labels)
-    batches = list(mx.gluon.data.DataLoader(dataset, batch_size=4, shuffle=True, last_batch="keep"))
-    assert [len(x) for x, _ in batches] == [4, 4, 2]
-    seen = np.concatenate([y.asnumpy() for _, y in batches])
-    assert sorted(seen.tolist()) == list(range(10))
-    for x, y in batches:
-        np.testing.assert_array_equal(x.asnumpy()[:, 0], 2 * y.asnumpy())
-
-
 def test_metric():
     accuracy = mx.metric.Accuracy()
     accuracy.update([nd.array([0, 1])], [nd.array([[0.9, 0.1], [0.8, 0.2]])])
@@ -888,7 +782,7 @@ def test_metric():
 
 @pytest.mark.parametrize(("optimizer", "lr"), [("sgd", 0.2), ("adam", 0.05)])
 @pytest.mark.parametrize("module", ["nd", "np"])
-def test_training(tmp_path, module, optimizer, lr, request):
+def test_training(module, optimizer, lr, request):
     if module == "np":
         request.getfixturevalue("np_mode")
     space = getattr(mx, module)
@@ -898,17 +792,13 @@ def test_training(tmp_path, module, optimizer, lr, request):
     y = (X.mean(axis=(1, 2, 3)) > 0).astype("float32")
     X, y = space.array(X), space.array(y)
 
-    def build():
-        net = mx.gluon.nn.HybridSequential()
-        net.add(
-            mx.gluon.nn.Conv2D(4, kernel_size=3),
-            mx.gluon.nn.BatchNorm(),
-            mx.gluon.nn.Activation("relu"),
-            mx.gluon.nn.Dense(2),
-        )
-        return net
-
-    net = build()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(
+        mx.gluon.nn.Conv2D(4, kernel_size=3),
+        mx.gluon.nn.BatchNorm(),
+        mx.gluon.nn.Activation("relu"),
+        mx.gluon.nn.Dense(2),
+    )
     net.initialize(mx.init.Xavier())
     net.hybridize()
     trainer = mx.gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
@@ -921,9 +811,3 @@ def test_training(tmp_path, module, optimizer, lr, request):
         trainer.step(64)
         losses.append(loss.mean().asnumpy().item())
     assert losses[-1] < 0.5 * losses[0]
-
-    path = str(tmp_path / "net.params")
-    net.save_parameters(path)
-    again = build()
-    again.load_parameters(path)
-    np.testing.assert_allclose(again(X).asnumpy(), net(X).asnumpy(), rtol=1e-4, atol=1e-5)
