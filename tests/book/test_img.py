@@ -1,7 +1,6 @@
 """The figures: drawn again they are the same files, legible and whole in every language."""
 
 import re
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -170,15 +169,3 @@ def test_a_language_costs_a_dictionary(monkeypatch):
     monkeypatch.setitem(drawing.LABELS, "ja", labels)
     for name in NAMES:
         assert "<title>★" in draw.draw(name, "ja")[0]
-
-
-def test_check_names_what_differs(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(draw, "HERE", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["draw.py", "--check"])
-    assert draw.main() == 1
-    assert "twogpu-en.svg" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(sys, "argv", ["draw.py"])
-    assert draw.main() == 0
-    monkeypatch.setattr(sys, "argv", ["draw.py", "--check"])
-    assert draw.main() == 0
