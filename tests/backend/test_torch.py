@@ -58,9 +58,14 @@ def test_what_pytorch_asks_for_is_locked():
 
 def test_import_is_quiet_and_leaves_mxnet_alone():
     done = python(
-        "import sys\nfrom d2l_local import torch as d2l\n"
-        "assert not [m for m in sys.modules if m.split('.')[0] == 'mxnet']\n"
-        "with d2l.Timeline():\n    d2l.torch.ones(3) + 1\n"
+        """
+        import sys
+        from d2l_local import torch as d2l
+        foreign = ("mxnet.", "d2l.mxnet.", "d2l_local.mxnet.", "d2l_local.prepare_mxnet.")
+        assert not [name for name in sys.modules if f"{name}.".startswith(foreign)]
+        with d2l.Timeline():
+            d2l.torch.ones(3) + 1
+        """
     )
     assert done.stdout == done.stderr == ""
 
@@ -121,18 +126,6 @@ def test_devices_are_gpus_first_then_the_cpu():
     assert d2l.try_all_gpus() == d2l.devices(max(2, GPUS))
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, "2", None, True])
-def test_a_bad_number_of_devices(n):
-    with pytest.raises(ValueError, match=r"positive integer, not " + repr(n)):
-        d2l.devices(n)
-
-
-@pytest.mark.parametrize("i", [-1, 0.5, "0", False])
-def test_a_bad_index_of_a_device(i):
-    with pytest.raises(ValueError, match=r"0, 1, 2, …, not " + repr(i)):
-        d2l.try_gpu(i)
-
-
 @CPU_ONLY
 def test_banner_says_what_is_lost_without_a_gpu(capsys):
     d2l.banner(d2l.devices(2))
@@ -163,23 +156,7 @@ def test_banner_counts_a_gpu_once(monkeypatch, capsys):
         assert f"({what})" in capsys.readouterr().out
 
 
-def test_has_gpus_says_why_not(capsys):
-    assert d2l.has_gpus(GPUS)
-    assert capsys.readouterr().out == ""
-    assert not d2l.has_gpus(GPUS + 1)
-    assert f"and this machine has {GPUS}\n" in capsys.readouterr().out
-
-
 # ---- Time ----------------------------------------------------------------------------------------
-
-
-def test_measure_and_benchmark(capsys):
-    calls = []
-    result = d2l.measure(lambda: calls.append(time.sleep(0.01)), repeats=3)
-    assert len(calls) == 4 and len(result.samples) == 3 and result.minimum >= 0.01
-    with d2l.Benchmark("both"):
-        time.sleep(0.01)
-    assert capsys.readouterr().out.startswith("both: 0.0")
 
 
 def test_timeline_has_the_operators_that_python_called():
@@ -205,12 +182,6 @@ def test_python_s_lane_is_on_the_clock_of_the_operators():
     assert made.start <= product.start < product.end <= made.end <= relu.start
     multiplied, less_busy = product.end - product.start, min(map(timeline.busy, timeline.lanes))
     assert timeline.overlap("Python", "cpu/0") == pytest.approx(multiplied / less_busy)
-
-
-def test_what_a_cpu_computes_is_all_in_the_call():
-    x = torch.ones(300, 300)
-    found = d2l.operation_times(lambda: x @ x, 2, 3)
-    assert found.t_q > 0 == found.t_c
 
 
 def test_mlp_step_trains_the_layers_that_it_is_told():
@@ -556,14 +527,6 @@ def test_apple_s_gpu_is_no_device_and_is_named(monkeypatch, capsys):
     facts = {"framework": {"name": "pytorch", **d2l.examine()}, "memory": dict.fromkeys("ab")}
     assert facts["framework"]["usable_gpus"] == []
     assert any("Apple's GPU (mps), but the chapter does not" in n for n in preflight._notes(facts))
-
-
-def test_pytorch_s_face_loads_nothing_of_mxnet_s():
-    done = python("import d2l_local.torch, sys; print(*sys.modules, sep='\\n')")
-    loaded = done.stdout.split()
-    assert "d2l_local.torch.device" in loaded
-    foreign = ("mxnet", "d2l.mxnet", "d2l_local.mxnet", "d2l_local.prepare_mxnet")
-    assert [m for m in loaded if any(m == f or m.startswith(f"{f}.") for f in foreign)] == []
 
 
 def interpreted_sums():

@@ -82,21 +82,8 @@ def test_arm_s_own_libraries_are_taken_where_they_are(wheel, monkeypatch):
     assert loaded == [str(wheel)]
 
 
-def test_another_problem_of_the_library_is_left_to_mxnet_s_import(wheel, monkeypatch):
-    loaded = loader(monkeypatch, "libgomp.so.1")
-    libraries.load_mxnet_on_arm()
-    assert loaded == [str(wheel)]
-
-
 def test_a_library_that_the_reader_has_built_is_left_alone(wheel, monkeypatch):
     monkeypatch.setenv("MXNET_LIBRARY_PATH", "/opt/mxnet/libmxnet.so")
-    loaded = loader(monkeypatch, "libarmpl_lp64_mp.so")
-    libraries.load_mxnet_on_arm()
-    assert loaded == []
-
-
-def test_other_machines_load_nothing(wheel, monkeypatch):
-    monkeypatch.setattr(libraries, "ARM", False)
     loaded = loader(monkeypatch, "libarmpl_lp64_mp.so")
     libraries.load_mxnet_on_arm()
     assert loaded == []
@@ -160,10 +147,3 @@ def test_mxnet_has_no_gpu_build_for_arm(monkeypatch):
     assert builds.fitting_build() == "cu112"
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     assert builds.fitting_build() == "mxnet"
-
-
-def test_the_lock_file_has_mxnet_s_wheel_for_arm():
-    lock = Path(__file__).resolve().parents[2] / "requirements" / "mxnet.txt"
-    pin = lock.read_text().split("\nmxnet==1.9.1")[1].split("# via")[0]
-    # mxnet-1.9.1-py3-none-manylinux2014_aarch64.whl
-    assert "5e51a0c05d99f8f1b3b5e7c02170be57af2e6edb3ad9af2cb9551ace3e22942c" in pin
