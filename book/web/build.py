@@ -36,7 +36,10 @@ from nbformat import NotebookNode
 
 WEB = Path(__file__).resolve().parent
 IMAGE = re.compile(r"(!\[[^\]]*\]\()([^):\s]+)(\))")
-LINK = re.compile(r"(?<!!)(\[[^\]]*\]\()([^):\s#]+)((?:#[^)\s]*)?\))")
+# Or code, in which brackets and parentheses are no link: then there is no second group.
+LINK = re.compile(
+    r"(?<!!)(\[[^\]]*\]\()([^):\s#]+)((?:#[^)\s]*)?\))|(`+)(?!`).+?(?<!`)\4(?!`)", re.DOTALL
+)
 # What the pages load from npm's packages, and where the site has it.
 VENDOR = {
     **{
@@ -93,7 +96,8 @@ class Book(Settings):
         for notebook in self.index_page({**self.sections, lang: sections}, lang).values():
             for cell in notebook.cells[1:]:
                 if cell.cell_type == "markdown":
-                    order += [Path(link[2]).stem for link in LINK.finditer(cell.source)]
+                    links = LINK.finditer(cell.source)
+                    order += [Path(link[2]).stem for link in links if link[2]]
         order += sections
         return {name: sections[name] for name in dict.fromkeys(order) if name in sections}
 
@@ -214,6 +218,8 @@ def place_links(book: Book, source: str, framework: str, lang: str) -> str:
     """
 
     def place(found):
+        if not found[2]:
+            return found[0]
         path = book.target(framework, lang, found[2])
         other = path.parent.name
         if path.suffix != ".ipynb":  # A document, which the site has no page for
@@ -237,6 +243,8 @@ def standalone(book: Book, framework: str, lang: str, notebook: NotebookNode) ->
         return f"{found[1]}attachment:{Path(found[2]).name}{found[3]}"
 
     def absolute(found):
+        if not found[2]:
+            return found[0]
         path = book.target(framework, lang, found[2]).as_posix()
         return f"{found[1]}{book.repository}/blob/main/{path}{found[3]}"
 

@@ -47,8 +47,8 @@ WORDS = {
         "two": "Two Devices",
         "servers": "Servers",
         "pipeline": "A Pipeline",
-        "intro": "Both frameworks overlap independent work, see [Servers](servers.ipynb) and "
-        "[an exercise](guess.ipynb#question).",
+        "intro": "Both frameworks overlap independent work `f[(2,)](x)`, see "
+        "[Servers](servers.ipynb) and [an exercise](guess.ipynb#question).",
         "mxnet": "The engine of MXNet builds a graph.",
         "pytorch": "Streams of PyTorch run in order.",
         "measure": "## Measure It\n\nThe bound is $T \\ge \\max(T_1, T_2)$.",

@@ -77,11 +77,6 @@ def c(source, *texts, **about):
 # --- Frameworks -----------------------------------------------------------------------------------
 
 
-def test_what_is_common_stands_once():
-    made = of_text(("mp", p("a")), ("mp", c("x", "1")))
-    assert shown(made) == [("all", None, "a", 0), ("all", None, "x", 1)]
-
-
 def test_what_differs_stands_in_the_text_s_order():
     made = of_text(
         ("mp", p("a")), ("m", p("m")), ("m", c("m1")), ("p", p("p")), ("p", c("p1")),
