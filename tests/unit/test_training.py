@@ -193,14 +193,6 @@ def test_accumulator_and_animator_take_arrays(array):
     assert plain.Y == [[0.5]]
 
 
-def test_timer_adds_up():
-    timer = d2l.Timer()
-    timer.stop()
-    timer.start()
-    timer.stop()
-    assert timer.sum() == pytest.approx(2 * timer.avg()) and len(timer.cumsum()) == 2
-
-
 # --- Training -------------------------------------------------------------------------------------
 
 
