@@ -199,6 +199,19 @@ class Settings:
                     found[-1].number = 0
         return found
 
+    def edition(self, name: str, framework: str, lang: str) -> tuple[str, str]:
+        """Return the framework and language whose notebook a link to a section leads to.
+
+        That is the linking edition itself, or the first that has the section: another framework's
+        before another language's. Of a section that there is not, it is the linking one.
+        """
+        for entry in self.outline:
+            if entry.name == name:
+                frameworks = sorted(entry.frameworks, key=lambda other: other != framework)
+                langs = sorted(entry.titles, key=lambda other: other != lang)
+                return frameworks[0], langs[0]
+        return framework, lang
+
     def _entry(self, name: str, text: str) -> Entry:
         front = yaml.safe_load(text.partition("---\n")[2].partition("\n---")[0]) or {}
         titles = {

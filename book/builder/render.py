@@ -43,6 +43,8 @@ USUAL = {
     "minutes": "{minutes} min",
 }
 
+SECTION = re.compile(r"(?<=\]\()(?P<name>[\w-]+)\.ipynb(?=[)#])")  # Where a link to one leads
+
 # Followed by what follows "github.com/" in a notebook's own address.
 HOSTS = {
     "colab": "https://colab.research.google.com/github/",
@@ -80,8 +82,10 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
         describe(section, cells[-1], blocks[-1])
         cells[-1].metadata["d2l_local"].pop("kind", None)
     for cell in cells:
-        if cell.cell_type == "markdown" and values.ROLE.search(cell.source):
-            cell.metadata["d2l_local"]["template"] = cell.source
+        if cell.cell_type == "markdown":
+            cell.source = with_editions(section, cell.source, framework, lang)
+            if values.ROLE.search(cell.source):
+                cell.metadata["d2l_local"]["template"] = cell.source
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     made: NotebookNode = new_notebook(cells=cells)
     made.metadata.update(kernelspec=kernel, language_info={"name": "python"})
@@ -194,6 +198,16 @@ def links(section: Section, framework: str, lang: str) -> str:
             label = word(place, f"Open in {place.capitalize()}")
             found.append(f"[{label}]({address}{path})")
     return " · ".join(found)
+
+
+def with_editions(section: Section, source: str, framework: str, lang: str) -> str:
+    """Return prose whose links to sections that this edition lacks lead to one that has them."""
+
+    def lead(found: re.Match[str]) -> str:
+        other = section.chapter.edition(found["name"], framework, lang)
+        return found[0] if other == (framework, lang) else f"../../{'/'.join(other)}/{found[0]}"
+
+    return SECTION.sub(lead, source)
 
 
 def numbered(section: Section, title: str, lang: str) -> str:

@@ -122,16 +122,8 @@ class Book(Settings):
         return f"chapters/{framework}/{lang}/{name}.ipynb"
 
     def target(self, framework: str, lang: str, link: str) -> Path:
-        """Return the path from the root that a notebook's link leads to.
-
-        Where its framework or language lacks the section, that is another's notebook.
-        """
-        path = self.inside(self.folder(framework, lang), link)
-        if path.suffix == ".ipynb" and not path.exists():
-            for other in dict.fromkeys([lang, *self.languages]):
-                for found in self.sections[other].get(path.stem, {}):
-                    return Path(self.path(found, other, path.stem))
-        return path.relative_to(self.root)
+        """Return the path from the root that a notebook's link leads to."""
+        return self.inside(self.folder(framework, lang), link).relative_to(self.root)
 
     def inside(self, folder: Path, link: str) -> Path:
         """Return the path of what a notebook in a folder links or shows: a part of the project."""

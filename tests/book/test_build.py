@@ -20,7 +20,7 @@ from book.builder.stamps import digest
 import nbformat
 import pytest
 from helpers import assert_end, until
-from small_chapter import make
+from small_chapter import bilingual, make
 from this_chapter import CHAPTER, ROOT
 
 GOOD = """\
@@ -497,6 +497,34 @@ def test_check_link(committed):
     assert [f for f in found if "leads" in f] == [
         "cell intro: the link ../../../img/none.svg leads nowhere"
     ]
+
+
+@pytest.mark.parametrize(
+    "framework, lang, leads",
+    [
+        ("mxnet", "en", "../../pytorch/en/alone.ipynb"),
+        ("mxnet", "zh", "../../pytorch/en/alone.ipynb"),
+        ("pytorch", "en", "alone.ipynb"),
+        ("pytorch", "zh", "../../pytorch/en/alone.ipynb"),
+    ],
+)
+def test_a_link_leads_to_an_edition_that_has_the_section(tmp_path, framework, lang, leads):
+    """To another framework's, or another language's, and there it is."""
+    body = "".join(
+        f'\n+++ {{"lang": "{each}", "id": "linking"}}\n'
+        "[a](alone.ipynb#b) [c](alone.ipynb) [d](both.ipynb) [e](none.ipynb)\n"
+        for each in ("en", "zh")
+    )
+    alone = '---\nframeworks: [pytorch]\n---\n\n+++ {"lang": "en", "id": "intro"}\n# Alone\n'
+    both = bilingual(body, "mxnet, pytorch")
+    chapter = make(tmp_path, alone=alone, both=both)
+    assert call(chapter, "build") == 0
+    path = chapter.notebook_path(framework, lang, "both")
+    [cell] = [cell for cell in read_notebook(path).cells if cell.id == "linking"]
+    assert cell.source == f"[a]({leads}#b) [c]({leads}) [d](both.ipynb) [e](none.ipynb)"
+    [section] = chapter.sections(["both"])
+    found = check.notebook(path, render.notebook(section, framework, lang), read_notebook(path))
+    assert found == ["cell linking: the link none.ipynb leads nowhere"]
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,16 @@ def drawn(data):
     return output
 
 
+def led(source, framework, lang):
+    """Return prose whose links lead to an edition that has the section, as the builder's do."""
+    first = "en" if lang == THIRD["language"] else lang
+    for name, having in (("servers", ("mxnet",)), ("guess", FRAMEWORKS)):
+        edition = framework if framework in having else "mxnet", first
+        if edition != (framework, lang):
+            source = source.replace(f"({name}.", f"(../../{'/'.join(edition)}/{name}.")
+    return source
+
+
 def two(framework, lang, frameworks=FRAMEWORKS):
     """Return the cells of a section that all frameworks have."""
 
@@ -212,7 +222,7 @@ def two(framework, lang, frameworks=FRAMEWORKS):
     gpus = skipped if framework == "mxnet" else "gathered"
     return placed(
         [
-            prose("intro", words["intro"]),
+            prose("intro", led(words["intro"], framework, lang)),
             code("intro_1", "values = [1, 2, 3]\nprint(sum(values))", printed("6")),
             *each(lambda name: prose(f"engine-{name}", words.get(name, f"{name}."))),
             *each(lambda name: code(f"engine-{name}_1", f"from d2l_local import {name} as d2l")),
@@ -293,7 +303,7 @@ def add_framework(table: Path) -> None:
 def write_notebooks(root: Path, lang: str, words: dict, framework: str, frameworks) -> None:
     box = f"![A box](../../../img/box-{lang}.svg)"
     sections = {
-        "index": lambda: placed([prose("sections", words["order"])]),
+        "index": lambda: placed([prose("sections", led(words["order"], framework, lang))]),
         "two": lambda: two(framework, lang, frameworks),
     }
     if framework in FRAMEWORKS:
