@@ -288,13 +288,13 @@ def capstone(framework: str = "mxnet") -> dict:
     return {name: times.median for name, times in names["d2l"].compare(jobs, 5).items()}
 
 
-def one_device(framework: str = "mxnet") -> dict:
+def one_device() -> dict:
     """Memory predicted over measured, and what recomputation saves and costs, by the section."""
     cells = (
         "intro", "network", "block", "whole", "count", "step", "scale-model", "loss-guess_1",
         "peak_1", "chunks_1", "chunks_2", "recompute_1", "saw_1", "recompute-guess_2",
     )  # fmt: skip
-    names = notebook("gpt", "recompute-guess_2", framework, cells)
+    names = notebook("gpt", "recompute-guess_2", "pytorch", cells)
     predicted = {
         f"a GPT of {layers} blocks, V = {vocabulary}": ratio
         for (vocabulary, _, layers, _), ratio in zip(names["sizes"], names["ratios"])
@@ -473,7 +473,6 @@ WORKERS = [
     loaders,
     one_core,
     operators,
-    one_device,
     our_import,
     plain_import,
     products,
@@ -629,10 +628,6 @@ def hardware() -> list[Row]:
     return roofline.rows("a CPU core", isolated(operators))
 
 
-def one_device_memory() -> list[Row]:
-    return memory_rows(**isolated(one_device, MXNET_CPU_TEMP_COPY=1))
-
-
 def memory_rows(predicted: dict[str, float], saved: float, paid: float) -> list[Row]:
     """Rows of predicted over measured peaks by network, and of recomputation's shares."""
     rows = [
@@ -763,7 +758,6 @@ ROWS = [
     hybridize,
     async_computation,
     hardware,
-    one_device_memory,
     multiple_gpus,
     multiple_gpus_concise,
     bottleneck,

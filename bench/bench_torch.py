@@ -754,7 +754,7 @@ def resnet_classic(epochs=5, width=64) -> list[Row]:
 
 
 def memory() -> list[Row]:
-    return memory_rows(**one_device("pytorch"))
+    return memory_rows(**one_device())
 
 
 def gpt_ladder() -> list[Row]:

@@ -15,7 +15,7 @@ from typing import Any
 from d2l_local import data
 from d2l_local.base.language import SKIPPED, SKIPPED_1, say
 from d2l_local.lesson.exercise import judge
-from d2l_local.measure import allocations, memory, operation, timeline, timing
+from d2l_local.measure import memory, operation, timeline, timing
 
 import numpy as np
 
@@ -25,14 +25,12 @@ class Backend(abc.ABC):
 
     ``tests/contract.py`` holds a backend to names, parameters and behavior. Devices and arrays are
     the framework's own. What a subclass defines may take further arguments, as long as they have
-    defaults.
+    defaults. One part is optional: a module whose framework tells what it allocates may export
+    `Allocations`, a subclass of that of `d2l_local.measure.allocations`, and `plot_allocations`.
     """
 
     Timeline: type[timeline.Timeline]
     """Records what every device does."""
-
-    Allocations: type[allocations.Allocations]
-    """``d2l.Allocations.of(fn)`` counts the bytes of arrays that ``fn()`` holds, and their peak."""
 
     Benchmark: type[timing.Benchmark]
     Memory: type[memory.Memory]

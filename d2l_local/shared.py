@@ -10,7 +10,6 @@ from d2l_local.machine.cores import own_core
 from d2l_local.machine.crowding import Crowding
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.storage import bytes_from_disk, file_on_disk
-from d2l_local.measure.allocations import plot_allocations
 from d2l_local.measure.charts import (
     plot_parts,
     plot_prediction,

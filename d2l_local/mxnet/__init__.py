@@ -23,15 +23,15 @@ from d2l_local.base import later as _later  # noqa: E402
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
 from d2l_local.measure import charts as _charts  # noqa: E402
 from d2l_local.measure import fonts as _fonts  # noqa: E402
-from d2l_local.mxnet import allocations, device, recorder  # noqa: E402
+from d2l_local.mxnet import device, recorder  # noqa: E402
 from d2l_local.mxnet.bfloat16 import bfloat16, has_bfloat16  # noqa: E402, F401
 from d2l_local.mxnet.cable import Cable  # noqa: E402, F401
 from d2l_local.mxnet.classic import images as _images  # noqa: E402
 from d2l_local.mxnet.classic.stand_in import stand_in_for_gpus  # noqa: E402, F401
 from d2l_local.mxnet.cluster import Cluster, ClusterError  # noqa: E402, F401
-from d2l_local.mxnet.language_model import GPT, Cache, gpt, trained_gpt  # noqa: E402, F401
+from d2l_local.mxnet.language_model import gpt, trained_gpt  # noqa: E402, F401
 from d2l_local.mxnet.links import Links, gradients  # noqa: E402, F401
-from d2l_local.mxnet.mlp import layer_tasks, mlp_predict, mlp_step  # noqa: E402, F401
+from d2l_local.mxnet.mlp import mlp_predict, mlp_step  # noqa: E402, F401
 from d2l_local.mxnet.operators import copier as _copier  # noqa: E402
 from d2l_local.mxnet.operators import operators  # noqa: E402, F401
 from d2l_local.mxnet.resnet import Residual, resnet18, resnet_step  # noqa: E402, F401
@@ -46,7 +46,6 @@ class MXNet(_backend.Backend):
     """What all frameworks have, of MXNet."""
 
     Timeline = recorder.Timeline
-    Allocations = allocations.Allocations
     devices = staticmethod(device.devices)
     try_gpu = staticmethod(device.try_gpu)
     try_all_gpus = staticmethod(device.try_all_gpus)

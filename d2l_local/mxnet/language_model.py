@@ -1,11 +1,6 @@
-"""A small GPT, which the sections from *gpt* on train, and serve.
-
-The notebooks show these classes; ``tests/book/test_shown.py`` holds the two to each other.
-"""
+"""The small GPT of PyTorch's sections, in MXNet: it scores texts, and has a block to be cut."""
 
 from __future__ import annotations
-
-from itertools import repeat
 
 from d2l_local.data.text import load_text
 from d2l_local.data.weights import load_weights
@@ -31,15 +26,13 @@ class Attention(nn.Block):
         self.qkv = nn.Dense(3 * width, flatten=False, in_units=width)
         self.out = nn.Dense(width, flatten=False, in_units=width)
 
-    def forward(self, x, cache=None):
+    def forward(self, x):
         rows, tokens, width = x.shape
         each = width // self.heads
         qkv = self.qkv(x).reshape((rows, tokens, 3, self.heads, each)).transpose((2, 0, 3, 1, 4))
         q, k, v = qkv.reshape((3, rows * self.heads, tokens, each))
-        if cache is not None:
-            k, v = cache.append(k, v)
-        places = nd.arange(k.shape[1], ctx=x.context)
-        later = places > places[-tokens:].expand_dims(1)  # A token sees those up to itself
+        places = nd.arange(tokens, ctx=x.context)
+        later = places > places.expand_dims(1)  # A token sees those up to itself
         scores = nd.batch_dot(q, k, transpose_b=True) / each**0.5
         scores = nd.broadcast_add(scores, -1e9 * later.expand_dims(0))
         attended = nd.batch_dot(nd.softmax(scores), v)
@@ -58,16 +51,15 @@ class Block(nn.Block):
         self.gelu = nn.GELU()
         self.down = nn.Dense(width, flatten=False, in_units=4 * width)
 
-    def forward(self, x, cache=None):
-        x = x + self.attention(self.norm1(x), cache)
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
         return x + self.down(self.gelu(self.up(self.norm2(x))))
 
 
 class GPT(nn.Block):
     """For each token of (rows, tokens), a score of every word of the vocabulary as the next one.
 
-    ``context`` is the largest number of tokens in a row. With a `Cache`, ``ids`` go on after the
-    tokens that it holds.
+    ``context`` is the largest number of tokens in a row.
     """
 
     def __init__(self, vocabulary, width, layers, heads, context):
@@ -78,51 +70,14 @@ class GPT(nn.Block):
         self.blocks.add(*[Block(width, heads) for _ in range(layers)])
         self.norm = nn.LayerNorm(in_channels=width)
 
-    def hidden(self, ids, cache=None):
-        first, kept = 0, repeat(None)
-        if cache is not None:
-            first, kept = cache.used, cache.blocks
-        places = self.places.weight.data(ids.context)
-        places = nd.slice_axis(places, axis=0, begin=first, end=first + ids.shape[1])
-        x = nd.broadcast_add(self.tokens(ids), places.expand_dims(0))
-        for block, of_block in zip(self.blocks, kept):
-            x = block(x, of_block)
-        if cache is not None:
-            cache.used += ids.shape[1]
-        return self.norm(x)
-
-    def forward(self, ids, cache=None):
+    def forward(self, ids):
         words = self.tokens.weight.data(ids.context)  # One matrix for both
-        x = self.hidden(ids, cache)
+        places = nd.slice_axis(
+            self.places.weight.data(ids.context), axis=0, begin=0, end=ids.shape[1]
+        )
+        x = nd.broadcast_add(self.tokens(ids), places.expand_dims(0))
+        x = self.norm(self.blocks(x))
         return nd.FullyConnected(x, words, no_bias=True, num_hidden=len(words), flatten=False)
-
-
-class Cache:
-    """Keys and values of the tokens so far, for ``rows`` rows of at most ``length`` tokens."""
-
-    def __init__(self, net, rows, length):
-        weight, heads = net.tokens.weight.data(), net.blocks[0].attention.heads
-        shape = 2, rows * heads, length, weight.shape[1] // heads
-        self.blocks = [BlockCache(nd.zeros(shape, ctx=weight.context), self) for _ in net.blocks]
-        self.used = 0
-
-    def keep(self, tokens):
-        """Forget all but the first ``tokens``."""
-        self.used = tokens
-
-
-class BlockCache:
-    """What one block of the network puts into a `Cache`."""
-
-    def __init__(self, kept, cache):
-        self.kept, self.cache = kept, cache
-
-    def append(self, k, v):
-        """Keep the next keys and values, and return those of all tokens so far."""
-        first, end = self.cache.used, self.cache.used + k.shape[1]
-        self.kept[0, :, first:end] = k
-        self.kept[1, :, first:end] = v
-        return self.kept[:, :, :end]
 
 
 def gpt(size, vocabulary=50_304, context=1024, *, device=None):

@@ -1,9 +1,8 @@
-"""A multilayer perceptron: its training step in one function, and layer by layer."""
+"""A multilayer perceptron: its training step, and its predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import mxnet as mx
 from mxnet import autograd, gluon, nd
@@ -41,33 +40,3 @@ def mlp_predict(*widths: int, device: mx.Context | None = None) -> nn.Sequential
     net.add(*(nn.Dense(units, activation="relu") for units in widths[:-1]), nn.Dense(widths[-1]))
     net.initialize(ctx=device)
     return net
-
-
-def layer_tasks(layers: int, width: int, rows: int) -> list[Callable[[], None]]:
-    """Return the ``2 * layers`` tasks of a training step, to be called in this order, repeatedly.
-
-    Each computes one dense layer with tanh, without a bias, on ``rows`` rows, on ``cpu(0)``, and
-    returns when it has: forward from the first layer to the last, then backward, the gradients of
-    the layer's weights and inputs.
-    """
-    cpu = mx.cpu(0)
-    weights = [nd.random.normal(scale=width**-0.5, shape=(width, width), ctx=cpu)
-               for _ in range(layers)]  # fmt: skip
-    outputs = [nd.random.normal(shape=(rows, width), ctx=cpu)]
-    ones = head = nd.ones((rows, width), ctx=cpu)
-
-    def forward(W: nd.NDArray) -> None:
-        outputs.append(nd.tanh(nd.dot(outputs[-1], W)))
-        outputs[-1].wait_to_read()
-
-    def backward(W: nd.NDArray) -> None:
-        nonlocal head
-        if len(outputs) > layers:  # A step begins: smaller with each, it would become subnormal
-            head = ones
-        head = head * (1 - outputs.pop() ** 2)
-        _gradient = nd.dot(outputs[-1], head, transpose_a=True)
-        head = nd.dot(head, W, transpose_b=True)
-        nd.waitall()
-
-    forwards = [partial(forward, W) for W in weights]
-    return [*forwards, *[partial(backward, W) for W in reversed(weights)]]

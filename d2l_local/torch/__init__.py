@@ -72,8 +72,10 @@ from d2l_local.base import later as _later  # noqa: E402
 from d2l_local.lesson.assertion import explain_failures as _explain_failures  # noqa: E402
 from d2l_local.measure import charts as _charts  # noqa: E402
 from d2l_local.measure import fonts as _fonts  # noqa: E402
+from d2l_local.measure.allocations import plot_allocations  # noqa: E402, F401
 from d2l_local.shared import *  # noqa: E402, F403
-from d2l_local.torch import allocations, device, recorder  # noqa: E402
+from d2l_local.torch import device, recorder  # noqa: E402
+from d2l_local.torch.allocations import Allocations  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
 from d2l_local.torch.cut_gpt import cut_costs, cut_decoder, cut_step  # noqa: E402, F401
@@ -97,7 +99,6 @@ class PyTorch(_backend.Backend):
     """What all frameworks have, of PyTorch."""
 
     Timeline = recorder.Timeline
-    Allocations = allocations.Allocations
     devices = staticmethod(device.devices)
     try_gpu = staticmethod(device.try_gpu)
     try_all_gpus = staticmethod(device.try_all_gpus)

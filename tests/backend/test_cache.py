@@ -1,4 +1,4 @@
-"""The GPT of both frameworks: the same numbers from the same weights, with a cache and without."""
+"""The GPT: the same numbers in both frameworks, and in PyTorch with a cache and without."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 
 NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
 EACH = pytest.mark.parametrize("name", NAMES)
+HERE = pytest.mark.skipif("pytorch" not in NAMES, reason="PyTorch is not installed")
+WITH_CACHE = pytest.mark.parametrize("name", [pytest.param("pytorch", marks=HERE)])
 WORDS, WIDTH, CONTEXT = 74, 256, 16
 IDS = [[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7, 9, 3]]
 # The first scores after the last token of the first row, as PyTorch 2.13 gave them
@@ -43,7 +45,7 @@ class Model:
         d2l = backend(name)
         module = importlib.import_module(f"{d2l.__name__}.language_model")
         monkeypatch.setattr(module, "load_weights", weights)
-        self.net, self.new_cache = d2l.trained_gpt(), module.Cache
+        self.net, self.new_cache = d2l.trained_gpt(), getattr(module, "Cache", None)
         if name == "pytorch":
             self.array = importlib.import_module("torch").tensor
             self.numpy = lambda found: found.detach().numpy()
@@ -55,7 +57,8 @@ class Model:
         return self.new_cache(self.net, rows, length)
 
     def __call__(self, ids, cache=None) -> np.ndarray:
-        return self.numpy(self.net(self.array(ids), cache))
+        ids = self.array(ids)
+        return self.numpy(self.net(ids) if cache is None else self.net(ids, cache))
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ def test_frameworks_agree(name, model):
     np.testing.assert_allclose(found[0, -1, : len(SCORES)], SCORES, atol=2e-4)
 
 
-@EACH
+@WITH_CACHE
 @pytest.mark.parametrize("parts", [[8], [5, 3], [1] * 8, [4, 1, 1, 2]], ids=str)
 def test_cached_is_recomputed(name, model, parts):
     cache, found, first = model.cache(2, 10), [], 0
@@ -85,7 +88,7 @@ def test_cached_is_recomputed(name, model, parts):
     np.testing.assert_allclose(np.concatenate(found, axis=1), model(IDS), atol=1e-4)
 
 
-@EACH
+@WITH_CACHE
 def test_what_is_not_kept_is_forgotten(name, model):
     cache = model.cache(2, 8)
     model([[*row[:3], 60, 61, 62] for row in IDS], cache)  # Three wrong guesses
@@ -96,15 +99,25 @@ def test_what_is_not_kept_is_forgotten(name, model):
 
 @EACH
 def test_rows_do_not_see_each_other(name, model):
-    cache = model.cache(2, 8)
-    both = model(IDS, cache)
+    np.testing.assert_allclose(model(IDS)[1:], model(IDS[1:]), atol=1e-4)
+
+
+@WITH_CACHE
+def test_rows_of_a_cache_do_not_see_each_other(name, model):
+    both = model(IDS, model.cache(2, 8))
     np.testing.assert_allclose(both[1:], model(IDS[1:]), atol=1e-4)
 
 
+TOO_MANY = "out of range|must match|Invalid end|broadcast"
+
+
 @EACH
-@pytest.mark.parametrize("cached", [False, True], ids=["context", "cache"])
-def test_more_tokens_than_there_is_room_for_fail(name, model, cached):
-    cache = model.cache(1, CONTEXT // 2) if cached else None
-    tokens = CONTEXT // 2 + 1 if cached else CONTEXT + 1
-    with pytest.raises(Exception, match="out of range|must match|Invalid end|broadcast"):
-        model([[1] * tokens], cache)
+def test_more_tokens_than_the_context_fail(name, model):
+    with pytest.raises(Exception, match=TOO_MANY):
+        model([[1] * (CONTEXT + 1)])
+
+
+@WITH_CACHE
+def test_more_tokens_than_the_cache_has_room_for_fail(name, model):
+    with pytest.raises(Exception, match=TOO_MANY):
+        model([[1] * (CONTEXT // 2 + 1)], model.cache(1, CONTEXT // 2))

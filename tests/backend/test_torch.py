@@ -202,6 +202,18 @@ def test_mlp_predict_keeps_no_graph():
     assert found.shape == (3, 2) and not found.requires_grad
 
 
+def test_the_tasks_of_a_step_can_be_called_again_and_again():
+    tasks = d2l.layer_tasks(3, 8, 4)
+    assert len(tasks) == 6
+    backward = tasks[-1].func
+    where = backward.__code__.co_freevars.index("head")
+    gradients = []  # The same in each step: smaller ones would become subnormal, which are slow
+    for _ in range(2):
+        assert [task() for task in tasks] == [None] * 6
+        gradients.append(backward.__closure__[where].cell_contents)
+    assert (gradients[0] == gradients[1]).all() and gradients[0].any()
+
+
 def test_timeline_lanes_of_gpus(monkeypatch):
     """The trace of a machine with GPUs, in the profiler's own format."""
     trace = {

@@ -12,9 +12,7 @@ import pytest
 from this_chapter import CHAPTER, ROOT
 
 SHOWN = {
-    ("gpt", "mxnet"): {"Attention", "Block", "GPT"},
     ("gpt", "pytorch"): {"Attention", "Block", "GPT"},
-    ("serving", "mxnet"): {"Cache", "BlockCache"},
     ("serving", "pytorch"): {"Cache"},
 }
 

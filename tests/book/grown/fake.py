@@ -6,7 +6,7 @@ import time
 
 from d2l_local import backend
 from d2l_local.base.arguments import index_of_device, number_of_devices
-from d2l_local.measure import allocations, timeline
+from d2l_local.measure import timeline
 from d2l_local.shared import *  # noqa: F403
 
 import numpy as np
@@ -29,14 +29,6 @@ class Timeline(timeline.Timeline):
         return list(self.events)
 
 
-class Allocations(allocations.Allocations):
-    """Counts nothing, because NumPy tells nobody."""
-
-    @staticmethod
-    def _record(fn):
-        return fn(), []
-
-
 def dot(x, y):
     start = time.perf_counter()
     result = plain(x, y)
@@ -45,7 +37,7 @@ def dot(x, y):
 
 
 class Fake(backend.Backend):
-    Timeline, Allocations = Timeline, Allocations
+    Timeline = Timeline
 
     def num_gpus(self) -> int:
         return 0
