@@ -225,6 +225,16 @@ def command_line() -> argparse.ArgumentParser:
     return parser
 
 
+def refuse_other_editions(sections: list[Section], framework: str) -> None:
+    """Refuse a section that a framework lacks: with it, a command would do nothing."""
+    for section in sections:
+        if framework not in section.frameworks:
+            raise BuildError(
+                f"{section.name} is not in the edition of {framework}, but in that of "
+                f"{section.frameworks[0]}: make takes FRAMEWORK={section.frameworks[0]}"
+            )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] not in (*COMMANDS, "-h", "--help"):
@@ -234,6 +244,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         chapter = Chapter(args.root.resolve())
         if getattr(args, "framework", None) not in (None, *chapter.frameworks):
             raise BuildError(f"no framework {args.framework}; there is {[*chapter.frameworks]}")
+        if args.section and getattr(args, "framework", None):
+            refuse_other_editions(chapter.sections(args.section), args.framework)
         return COMMANDS[args.command](chapter, args)
     except BuildError as error:
         print(error, file=sys.stderr)

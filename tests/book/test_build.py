@@ -499,6 +499,14 @@ def test_check_link(committed):
     ]
 
 
+@pytest.mark.parametrize("command", ["build", "run"])
+def test_a_section_of_another_edition_is_refused(chapter, capsys, command):
+    assert call(chapter, command, "--framework", "pytorch", "--section", "good") == 1
+    said = capsys.readouterr().err
+    assert "good is not in the edition of pytorch, but in that of mxnet" in said
+    assert "FRAMEWORK=mxnet" in said
+
+
 @pytest.mark.parametrize(
     "framework, lang, leads",
     [
