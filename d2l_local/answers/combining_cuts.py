@@ -2,7 +2,7 @@
 
 from d2l_local.base.language import catalog
 
-BACKENDS = ["mxnet", "torch"]
+BACKENDS = ["torch"]
 translated = catalog(__file__)
 
 
