@@ -576,7 +576,7 @@ def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> lis
     for cut, (seconds, peak, _) in zip(("dp", "tp", "pp"), costs[1:]):
         degrees = {"dp": 1, "tp": 1, "pp": 1} | {cut: 2}
         gpu = names["GPU"](rate, W[cut == "dp"], W[cut == "dp"], 80e9, 2)
-        T = names["step_time"](net, gpu, rows, **degrees, b=b, reached=1)
+        T = names["step_time"](net, gpu, rows, **degrees, b=b, reached=1, exchanges=4)
         of_loss = 0 if cut == "pp" else 12 * vocabulary * b * tokens / degrees["tp"]
         held = names["memory"](net, **degrees, b=b) + of_loss
         name = f"a GPT of {size}, {cut} = 2: predicted / measured"
