@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None, seconds: float = SECONDS) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m d2l_local",
-        description=__doc__.split("\n")[0],
+        description=(__doc__ or "").split("\n")[0],
         epilog="setup, lab and get in its place do more: see the --help of each",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for scripts")

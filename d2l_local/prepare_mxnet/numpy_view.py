@@ -12,14 +12,16 @@ four cases:
   what MXNet asks for and the installed NumPy lacks (``LEGACY_NAMES``, and one more below).
   MXNet looks up most of these names once, at import, but some at each call, hence a view that
   stays instead of names that come and go.
-* ``from distutils.version import ...`` gives a stand-in on Python 3.12 and newer, where the
-  standard library has no ``distutils``.
+* ``from distutils.version import ...`` gives a stand-in: Python 3.12 has no ``distutils`` any more,
+  and 3.10 and 3.11 warn of it, which ends a process under ``python -W error``.
 * ``import scipy.stats`` and ``scipy.sparse`` give stand-ins, which import them when something of
   them is asked for. They took a third of the time of importing MXNet, which needs them to quantize,
   to test itself, and for SciPy's sparse matrices only.
 * What ``GIVEN`` names: for two modules ``import pickle`` gives one that signs, in a job.
 
-``d2l.mxnet`` is run in the same way, for one such module more, pandas, another tenth.
+``d2l.mxnet`` is run in the same way, for one such module more, pandas, another tenth. Under
+``python -OO`` their docstrings stay: MXNet makes those of its operators from them, and fails
+without.
 
 **Inside MXNet's own modules**, at the end of ``import mxnet``, where a NumPy name is not the matter
 (``PATCHES``; each runs only if the installed NumPy calls for it):
@@ -50,7 +52,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from d2l_local.base.language import translated
@@ -204,13 +206,8 @@ class _Version:
         return self.release < other.release
 
 
+# Not setuptools' own distutils: it need not be installed, and everybody would see its import.
 _DISTUTILS_VERSION = SimpleNamespace(LooseVersion=_Version, StrictVersion=_Version)
-
-
-def _lacks_distutils() -> bool:
-    # setuptools brings a distutils of its own, but it need not be installed, and an import of it
-    # would be visible to everybody.
-    return sys.version_info >= (3, 12)
 
 
 # --- What they see when they import what takes long and is hardly used ----------------------------
@@ -246,7 +243,7 @@ def _import(name, globals=None, locals=None, fromlist=(), level=0):
     """The ``import`` statement of MXNet's modules and of ``d2l.mxnet``."""
     if given := GIVEN.get(((globals or {}).get("__name__", ""), name)):
         return given
-    if name == "distutils.version" and _lacks_distutils():
+    if name == "distutils.version":
         return _DISTUTILS_VERSION
     if name in _LATER and tuple(fromlist or ()) == _LATER[name][0]:
         return _LATER[name][1]
@@ -261,6 +258,13 @@ _BUILTINS = {**vars(builtins), "__import__": _import}
 
 class _Loader(SourceFileLoader):
     """Runs a module with ``_BUILTINS``, and patches MXNet when all of it has run."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        if sys.flags.optimize < 2:
+            return super().get_code(fullname)
+        # With docstrings, so it is compiled anew: the bytecode kept for -OO has none.
+        path = self.get_filename(fullname)
+        return compile(self.get_data(path), path, "exec", dont_inherit=True, optimize=1)
 
     def exec_module(self, module: ModuleType) -> None:
         vars(module)["__builtins__"] = _BUILTINS
@@ -504,8 +508,7 @@ def apply() -> list[str]:
             )
         if _integers_overflow():
             _note("NumPy as MXNet sees it: array wraps integers that are too large")
-        if _lacks_distutils():
-            _note("distutils.version as MXNet sees it: a stand-in")
+        _note("distutils.version as MXNet sees it: a stand-in")
     mxnet = sys.modules.get("mxnet")
     if mxnet is not None and hasattr(mxnet, "nd"):
         _swap_in_view(mxnet)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 from d2l_local.base import frameworks
 from d2l_local.doors.preflight import backend
@@ -52,6 +54,18 @@ def test_an_exercise_that_there_is_not_is_told_from_those_of_the_framework(name)
     assert "ex-product" in known and "ex-graph-time" in known
     with pytest.raises(ValueError, match="there is no exercise ex-"):
         backend(name).check("ex-at-once" if name == "mxnet" else "ex-totals", 1)
+
+
+@pytest.mark.parametrize("switches", ["-W error", "-OO"])
+@pytest.mark.parametrize("name", HERE)
+def test_the_face_is_imported_under_the_interpreter_switches_of_a_ci(name, switches):
+    """Python 3.11's distutils, which MXNet asks for, warns; its operators' texts need docstrings."""
+    module = f"d2l_local.{frameworks.load()[name].module}"
+    program = f"from {module} import Timeline, devices\nwith Timeline(): print(len(devices(2)))"
+    done = subprocess.run(
+        [sys.executable, *switches.split(), "-c", program], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
 
 
 def test_a_face_without_a_name_or_with_another_argument_breaks_it():

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import runpy
 import sys
 import tempfile
 import threading
@@ -108,12 +107,6 @@ def test_missing_torchvision_is_named_when_used_and_not_left_behind():
         "assert 'torchvision' not in sys.modules\n"
     )
     assert "torchvision cannot be imported here" in python(code).stdout
-
-
-def test_a_python_that_drops_docstrings_imports_it(monkeypatch):
-    """Python -OO does."""
-    monkeypatch.setattr(Timeline, "__doc__", None)
-    assert '"gpu/0"' in runpy.run_path(recorder.__file__)["Timeline"].__doc__
 
 
 # ---- Devices -------------------------------------------------------------------------------------
