@@ -4,6 +4,7 @@
 NOTHING_SET = dict.fromkeys(
     (
         "LD_PRELOAD",
+        "MXNET_CPU_PARALLEL_RAND_COPY",
         "MXNET_CPU_TEMP_COPY",
         "MXNET_CPU_WORKER_NTHREADS",
         "MXNET_ENGINE_TYPE",

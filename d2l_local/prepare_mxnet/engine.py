@@ -49,6 +49,34 @@
     1.7 GB after 10 steps, 3.3 after 40, 4.4 after 90, and 5.2 after 160 (2-core x86-64, AVX-512,
     24 GiB). Most page faults of such a step come from this growth.
 
+``MXNET_CPU_PARALLEL_RAND_COPY``: generators of random numbers, MXNet's 1.
+    All CPU devices share a ring of these, too, for what ``mx.nd.random`` draws, first weights and
+    the masks of ``Dropout``. So with one, two devices take turns at them (eight
+    ``normal((1000, 1000))`` on each: overlap 0.0). More let them overlap, but repeat one another's
+    numbers: a generator is 1,024 streams, and those of the next in the ring are the same, 16 further
+    on. What follows a draw is then this draw once more, shifted. Spread of the means of 16 draws of
+    a million (0.001 if they are independent), the numbers that two ``Dense(256)`` made one after
+    the other have in common, and resident memory (2-core Intel Xeon, AVX-512, 2026-11-28):
+
+    ==========  ========  =======  ======  ======
+    generators  overlap   spread   shared  memory
+    ==========  ========  =======  ======  ======
+    1           0.00      0.00091  0 %     140 MB
+    2           1.00      0.00097  98 %    146 MB
+    16          0.95-1.0  0.00021  98 %    217 MB
+    64          1.00      0.00027  98 %    463 MB
+    ==========  ========  =======  ======  ======
+
+    So 1, since wrong numbers are worse than late ones. Whatever the number, one seed gives the same
+    numbers again, in a process and in the next. `Report` says so in its line *generators*; who needs
+    the overlap, and no statistics, sets the variable.
+
+    No setting divides what the *other* generator draws, MXNet's older one: ``mx.np.random``,
+    ``nd.random.multinomial``, ``nd.shuffle``, and, because they ask for it with or without dropout,
+    ``LSTM``, ``GRU`` and ``RNN``. CPU devices take turns at these (overlap 0.0, layers 0.2 to 0.5).
+    Of the others tried, products, convolutions, pooling, norms, softmax, sort, take, sums, copies,
+    a Cholesky factorization and updates reach 0.8 to 1.0.
+
 glibc's ``mallopt``: not called.
     ``M_MMAP_THRESHOLD`` and ``M_TRIM_THRESHOLD`` at their highest keep freed memory in the process;
     ``M_ARENA_MAX=1`` keeps it in one heap for all threads. Page faults of a training step,
@@ -73,8 +101,8 @@ glibc's ``mallopt``: not called.
     without bound: 800 LeNet steps of 1 to 48 images on two devices, each with arrays of 10² to
     2500² beside it, kept 1.7 GB from the 100th on; stock went between 1.0 and 1.7, its peak 1.8.
 
-Ignored, and the report says so: counts of buffers and workers that are no positive integers
-(``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not have or that
+Ignored, and the report says so: counts of buffers, generators and workers that are no positive
+integers (``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not have or that
 let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the reader's to choose.
 
 Refused: a ``DMLC_ROLE`` that is not a worker's, without the rest of what a job sets, or in a
@@ -115,6 +143,8 @@ SCRATCH_COPIES = max(256, 32 * num_cores())
 COUNTS = (
     "MXNET_CPU_TEMP_COPY",
     "MXNET_GPU_TEMP_COPY",
+    "MXNET_CPU_PARALLEL_RAND_COPY",
+    "MXNET_GPU_PARALLEL_RAND_COPY",
     "MXNET_CPU_WORKER_NTHREADS",
     "MXNET_CPU_PRIORITY_NTHREADS",
     "MXNET_GPU_WORKER_NTHREADS",
@@ -293,6 +323,7 @@ def _described(
     done = Report(deadlock=threads > 1 and not libraries.ARM)
     for (name, value), reason in zip(values.items(), reasons):
         done.add(name, value, reason)
+    done.add("generators", *_generators())
     done.add("engine", *_engine())
     done.add("compatibility", len(names), "; ".join(names) or "nothing was missing")
     return done
@@ -388,6 +419,13 @@ def _explain(message: str) -> LoadError:
         f"MXNet's library cannot be loaded: {message}",
         installed.set_up("mxnet", builds.fitting_build()),
     )
+
+
+def _generators() -> tuple[str, str]:
+    copies = os.environ.get("MXNET_CPU_PARALLEL_RAND_COPY", "1")
+    if int(copies) == 1:
+        return copies, "CPU devices take turns at random numbers; more would repeat the first's"
+    return copies, "yours; CPU devices overlap, and each draw repeats the one before it"
 
 
 def _engine() -> tuple[str, str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from d2l_local.base.processes import in_new_process
 from d2l_local.install import builds, installed
+from d2l_local.machine.host import num_cores
 from d2l_local.prepare_mxnet import engine, libraries
 
 import numpy
@@ -161,6 +162,8 @@ def test_settings_of_the_user_are_kept_unless_they_deadlock():
     [
         {"MXNET_CPU_TEMP_COPY": "0"},
         {"MXNET_CPU_TEMP_COPY": "many"},
+        {"MXNET_CPU_PARALLEL_RAND_COPY": "0"},
+        {"MXNET_CPU_PARALLEL_RAND_COPY": "-1", "MXNET_GPU_PARALLEL_RAND_COPY": "abc"},
         {"MXNET_CPU_TEMP_COPY": "99999999999", "MXNET_CPU_WORKER_NTHREADS": "-1"},
         {"MXNET_CPU_WORKER_NTHREADS": "0", "MXNET_CPU_PRIORITY_NTHREADS": "0"},
         {"MXNET_ENGINE_TYPE": "ThreadedEngine"},
@@ -186,6 +189,66 @@ def test_an_empty_setting_is_none():
     copies, why = result["report"]["scratch copies"]
     assert copies == str(engine.SCRATCH_COPIES) and "yours" not in why
     assert "ignored" not in result["report"]
+
+
+# --- Random numbers -------------------------------------------------------------------------------
+
+
+def random_numbers():
+    """Draw on two devices and on one; return what they share."""
+    from d2l_local import mxnet as d2l
+
+    import mxnet as mx
+    import numpy as np
+
+    def overlap(draw):
+        with d2l.Timeline() as timeline:
+            for _ in range(8):
+                for i in range(2):
+                    draw(i)
+        return timeline.overlap("cpu/0", "cpu/1")
+
+    def normal(i):
+        return mx.nd.random.normal(shape=(1000, 1000), ctx=mx.cpu(i))
+
+    def dropout(i):
+        with mx.autograd.train_mode():
+            return mx.nd.Dropout(ones[i], p=0.5)
+
+    def seeded():
+        mx.random.seed(3)
+        return [[float(draw(i).mean().asscalar()) for i in (0, 1)] for draw in (normal, dropout)]
+
+    def weight():
+        layer = mx.gluon.nn.Dense(256, in_units=256)
+        layer.initialize()
+        return layer.weight.data().asnumpy()
+
+    ones = [mx.nd.ones((1000, 1000), ctx=mx.cpu(i)) for i in range(2)]
+    mx.random.seed(0)
+    first, second = weight(), weight()
+    return {
+        "shared": float(np.isin(first, second).mean()),
+        "spread": float(np.std([normal(0).mean().asscalar() for _ in range(16)], ddof=1)),
+        "overlaps": [max(overlap(draw) for _ in range(3)) for draw in (normal, dropout)],
+        "seeded": [seeded(), seeded()],
+        "reason": {s.name: s.reason for s in d2l.engine_report().settings}["generators"],
+    }
+
+
+def test_random_numbers_do_not_repeat_unless_the_reader_asks_for_more_generators():
+    """Generators beside MXNet's one would let two devices overlap, and repeat its numbers."""
+    ours, more = run(random_numbers, 120), run(random_numbers, 120, MXNET_CPU_PARALLEL_RAND_COPY=16)
+    # Independent means of a million: 0.001, give or take three standard errors; weights: chance
+    assert 0.0005 < ours["spread"] < 0.0016 and ours["shared"] < 0.05
+    assert "take turns at random numbers" in ours["reason"]
+    assert more["spread"] < 0.0005 and more["shared"] > 0.9
+    assert "each draw repeats the one before" in more["reason"]
+    if num_cores() > 1:
+        assert max(ours["overlaps"]) < 0.1 and min(more["overlaps"]) > 0.5
+    for result in (ours, more):
+        assert result["seeded"][0] == result["seeded"][1]
+    assert run(random_numbers, 120)["seeded"] == ours["seeded"]  # In another process, too
 
 
 JOB = dict.fromkeys(engine.JOB, "1")
