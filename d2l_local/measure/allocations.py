@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from d2l_local.measure.charts import COLORS
 from d2l_local.measure.fonts import label
-from d2l_local.measure.timeline import Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +24,8 @@ class Allocations:
     are counted, exactly and whatever else the machine does. Not counted: arrays that were there
     before, so let ``fn`` make the network too, and what libraries allocate by themselves.
 
-    Raises RuntimeError inside of a `Timeline`, because both need the framework's one profiler.
+    Raises RuntimeError inside of a `Timeline`, and where the reader's profiler is on, because all
+    need the framework's one profiler.
     """
 
     result: Any = None
@@ -36,8 +36,6 @@ class Allocations:
     @classmethod
     def of(cls: type[Kind], fn: Callable[[], object]) -> Kind:
         """Call ``fn()`` and return what it allocated. A subclass may call it once before."""
-        if Timeline._recording is not None:
-            raise RuntimeError("a Timeline is recording, and there is one profiler a process")
         result, changes = cls._record(fn)
         changes = sorted(changes, key=lambda change: change[0])
         times = [second - changes[0][0] for second, _ in changes]

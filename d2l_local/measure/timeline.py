@@ -39,9 +39,10 @@ class Timeline:
     so exactly the block's work is on record. Afterwards ``lanes`` maps each device that did
     something (``"cpu/0"``, ``"gpu/1"``) to its list of `Span`, ordered by start.
 
-    A second Timeline inside the block raises RuntimeError. If the block raises, the recording
-    stops, ``lanes`` holds what ran until then, and the exception goes on. A block that computes
-    nothing leaves ``lanes`` empty.
+    A process has one profiler, so where it is the reader's already, the Timeline raises
+    RuntimeError, and inside the block a second Timeline or another profiler does. If the block
+    raises, the recording stops, ``lanes`` holds what ran until then, and the exception goes on. A
+    block that computes nothing leaves ``lanes`` empty.
     """
 
     in_calls: frozenset[str] = frozenset()
@@ -89,8 +90,8 @@ class Timeline:
     def __enter__(self) -> Timeline:
         if Timeline._recording is not None:
             raise RuntimeError(
-                "a Timeline is recording already, and there is one profiler a process: end its "
-                "block before the next one begins"
+                "a Timeline is recording already, and there is one profiler a process: end it "
+                "before the next one begins"
             )
         self._added = []
         self._began = time.time_ns()

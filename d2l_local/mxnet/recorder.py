@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import re
-
-from d2l_local.measure import timeline, trace
+from d2l_local.measure import timeline
 from d2l_local.measure.spans import lane_name
 from d2l_local.mxnet import device
+from d2l_local.mxnet.profiler import Profiler
 
 import mxnet as mx
 
@@ -30,34 +26,13 @@ class Timeline(timeline.Timeline):
         self._left_out = frozenset() if bookkeeping else _BOOKKEEPING
 
     def _start(self) -> None:
-        device.require_profilable()
-        mx.nd.waitall()
-        self._files = contextlib.ExitStack()
-        self._path = self._files.enter_context(trace.trace_file())
-        mx.profiler.set_config(
-            profile_imperative=True,
-            profile_symbolic=True,
-            profile_api=False,
-            # Two devices' first allocations at once may fail in it ("Invalid device index: 1").
-            profile_memory=False,
-            filename=self._path,
-        )
-        mx.profiler.set_state("run")
+        self._profiler = Profiler()
 
     def _wait(self) -> None:
         mx.nd.waitall()
 
     def _stop(self):
-        mx.profiler.set_state("stop")
-        # `finished=True` would close the file properly and forbid any later recording.
-        mx.profiler.dump(finished=False)
-        try:
-            events = parse_open_trace(trace.read(self._path))
-        finally:
-            # Else it writes the file anew when the process ends. It deletes the file that it is
-            # told, which root may do even to /dev/null; of what would lie inside, there is none.
-            mx.profiler.set_config(filename=os.path.join(os.devnull, "none"))
-            self._files.close()
+        events = self._profiler.stop()
         return self._spans(
             [e for e in events if e["ph"] in "BE" and e["name"] not in self._left_out]
         )
@@ -70,10 +45,12 @@ class Timeline(timeline.Timeline):
             if event["ph"] == "B":
                 open_spans.setdefault(key, []).append(event["ts"])
             elif open_spans.get(key):
-                start, end = open_spans[key].pop(), event["ts"]  # Microseconds since the epoch
-                yield lanes[event], event["name"], self._since(start), self._since(end)
+                start, end = map(self._since, (open_spans[key].pop(), event["ts"]))
+                if start >= 0:  # Else it ran before the block, and somebody else recorded it
+                    yield lanes[event], event["name"], start, end
 
     def _since(self, microseconds: float) -> float:
+        """Seconds since the recording began, of microseconds since the epoch."""
         return (1000 * microseconds - self._began) / 1e9
 
 
@@ -96,9 +73,3 @@ class _Lanes:
         if number >= self._cores and device.gpu_build():
             return lane_name("gpu", number - self._cores)
         return lane_name("cpu", number)
-
-
-def parse_open_trace(text: str) -> list[dict]:
-    """Events of a trace that MXNet has not closed: ``{"traceEvents": [ …`` or ``, …`` later on."""
-    body = re.sub(r'^\s*\{\s*"traceEvents":\s*\[|^\s*,', "", text)
-    return json.loads(f"[{body}]")

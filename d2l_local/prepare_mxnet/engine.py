@@ -53,10 +53,10 @@
     All CPU devices share a ring of these, too, for what ``mx.nd.random`` draws, first weights and
     the masks of ``Dropout``. So with one, two devices take turns at them (eight
     ``normal((1000, 1000))`` on each: overlap 0.0). More let them overlap, but repeat one another's
-    numbers: a generator is 1,024 streams, and those of the next in the ring are the same, 16 further
-    on. What follows a draw is then this draw once more, shifted. Spread of the means of 16 draws of
-    a million (0.001 if they are independent), the numbers that two ``Dense(256)`` made one after
-    the other have in common, and resident memory (2-core Intel Xeon, AVX-512, 2026-11-28):
+    numbers: a generator is 1,024 streams, and those of the next in the ring are the same, 16
+    further on. What follows a draw is then this draw once more, shifted. Spread of the means of 16
+    draws of a million (0.001 if they are independent), the numbers that two ``Dense(256)`` made one
+    after the other have in common, and resident memory (2-core Intel Xeon, AVX-512, 2026-11-28):
 
     ==========  ========  =======  ======  ======
     generators  overlap   spread   shared  memory
@@ -68,8 +68,8 @@
     ==========  ========  =======  ======  ======
 
     So 1, since wrong numbers are worse than late ones. Whatever the number, one seed gives the same
-    numbers again, in a process and in the next. `Report` says so in its line *generators*; who needs
-    the overlap, and no statistics, sets the variable.
+    numbers again, in a process and in the next. The report's line is *generators*; who needs the
+    overlap, and no statistics, sets the variable.
 
     No setting divides what the *other* generator draws, MXNet's older one: ``mx.np.random``,
     ``nd.random.multinomial``, ``nd.shuffle``, and, because they ask for it with or without dropout,
@@ -102,8 +102,9 @@ glibc's ``mallopt``: not called.
     2500² beside it, kept 1.7 GB from the 100th on; stock went between 1.0 and 1.7, its peak 1.8.
 
 Ignored, and the report says so: counts of buffers, generators and workers that are no positive
-integers (``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not have or that
-let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the reader's to choose.
+integers (``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not
+have or that let CPU devices hang (``MXNET_ENGINE_TYPE=ThreadedEngine``). Others are the reader's to
+choose.
 
 Refused: a ``DMLC_ROLE`` that is not a worker's, without the rest of what a job sets, or in a
 notebook. MXNet would be a server as soon as it is imported, and fail, or serve until the job ends;

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Callable, Iterator
 
-from d2l_local.measure import allocations, trace
+from d2l_local.measure import allocations
 from d2l_local.torch.device import synchronize
+from d2l_local.torch.profiler import Profiler
 
 import torch
 
@@ -20,14 +20,12 @@ class Allocations(allocations.Allocations):
         gc.collect()  # Else it may free what others left, while we count
         synchronize()
         activities = [torch.profiler.ProfilerActivity.CPU]
-        with torch.profiler.profile(
-            activities=activities, profile_memory=True, acc_events=True
-        ) as profiler:
+        profiler = Profiler("Allocations.of", activities=activities, profile_memory=True)
+        try:
             result = fn()
             synchronize()
-        with trace.trace_file() as path:
-            profiler.export_chrome_trace(path)
-            events = json.loads(trace.read(path))["traceEvents"]
+        finally:
+            events = profiler.stop()["traceEvents"]
         return result, _changes([event for event in events if event.get("name") == "[memory]"])
 
 

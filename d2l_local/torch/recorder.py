@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
-from d2l_local.measure import timeline, trace
+from d2l_local.measure import timeline
 from d2l_local.measure.spans import lane_name
 from d2l_local.torch import thread_stream
 from d2l_local.torch.device import CPU, synchronize
+from d2l_local.torch.profiler import Profiler
 
 import torch
 
@@ -31,18 +31,14 @@ class Timeline(timeline.Timeline):
         activities = [torch.profiler.ProfilerActivity.CPU]
         if torch.cuda.is_available():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
-        self._profiler = torch.profiler.profile(activities=activities, acc_events=True)
-        self._profiler.start()
+        self._profiler = Profiler("a Timeline", activities=activities)
         thread_stream.record()
 
     def _wait(self) -> None:
         synchronize()
 
     def _stop(self):
-        self._profiler.stop()
-        with trace.trace_file() as path:
-            self._profiler.export_chrome_trace(path)
-            kept = json.loads(trace.read(path))
+        kept = self._profiler.stop()
         for lane, name, start, end in thread_stream.recorded():
             zero = self._began / 1e9  # Seconds since 1970
             yield lane, name, start - zero, end - zero

@@ -59,7 +59,7 @@ def test_an_exercise_that_there_is_not_is_told_from_those_of_the_framework(name)
 @pytest.mark.parametrize("switches", ["-W error", "-OO"])
 @pytest.mark.parametrize("name", HERE)
 def test_the_face_is_imported_under_the_interpreter_switches_of_a_ci(name, switches):
-    """Python 3.11's distutils, which MXNet asks for, warns; its operators' texts need docstrings."""
+    """MXNet asks for distutils, which warns, and makes its operators' texts of docstrings."""
     module = f"d2l_local.{frameworks.load()[name].module}"
     program = f"from {module} import Timeline, devices\nwith Timeline(): print(len(devices(2)))"
     done = subprocess.run(

@@ -3,7 +3,6 @@
 import contextlib
 import importlib.metadata
 import importlib.util
-import json
 import os
 import re
 import sys
@@ -25,8 +24,8 @@ torch = pytest.importorskip("torch")
 
 from d2l_local import torch as d2l
 from d2l_local.doors import preflight
-from d2l_local.measure.timeline import Timeline
-from d2l_local.torch import kernels, recorder, ring
+from d2l_local.torch import kernels, ring
+from d2l_local.torch.profiler import Profiler
 
 from torch import distributed as dist
 
@@ -224,16 +223,8 @@ def test_timeline_lanes_of_gpus(monkeypatch):
         ]
     }  # fmt: skip
 
-    class Profiler:
-        def stop(self):
-            pass
-
-        def export_chrome_trace(self, path):
-            with open(path, "w") as file:
-                json.dump(trace, file)
-
     timeline = d2l.Timeline()
-    timeline._profiler = Profiler()
+    timeline._profiler = types.SimpleNamespace(stop=lambda: trace)
     timeline._set_lanes(timeline._stop())
     assert list(timeline.lanes) == ["cpu/0", "gpu/1", "gpu/1 copies", "gpu/10 copies"]
     assert timeline.overlap("gpu/1", "gpu/1 copies") == pytest.approx(1)
@@ -246,7 +237,7 @@ def test_a_trace_that_does_not_fit_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
 
-    class Profiler:
+    class Torchs:
         def stop(self):
             pass
 
@@ -255,12 +246,12 @@ def test_a_trace_that_does_not_fit_is_an_error(monkeypatch, tmp_path):
             Path(path).write_text('{"traceEvents": [')
             resource.setrlimit(resource.RLIMIT_FSIZE, (17, limits[1]))
 
-    timeline = d2l.Timeline()
-    timeline._profiler = Profiler()
+    ours = Profiler.__new__(Profiler)  # Not begun
+    ours._profiler = Torchs()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         with pytest.raises(OSError, match="could not write its trace; make room"):
-            list(timeline._stop())
+            ours.stop()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []
@@ -276,6 +267,53 @@ def test_timeline_records_once_at_a_time_and_again_after_an_error():
     with d2l.Timeline() as empty:
         pass
     assert empty.lanes == {}
+
+
+def ours():
+    with d2l.Timeline():
+        torch.ones(2) + 1
+
+
+@pytest.mark.parametrize(
+    "call", [ours, lambda: d2l.Timeline.of(ours), lambda: d2l.Allocations.of(ours)]
+)
+def test_a_reader_s_profiler_is_left_alone(call):
+    """It would be emptied, on another thread, or while it only warms up, too."""
+    x = torch.ones(9, 9)
+    with torch.profiler.profile(acc_events=True) as profiler:
+        x @ x
+        with pytest.raises(RuntimeError, match="is on already, .* end it before"):
+            call()
+        with ThreadPoolExecutor(1) as other:
+            assert "is on already" in str(other.submit(call).exception())
+        x + 1
+    assert {"aten::mm", "aten::add"} <= {event.name for event in profiler.events()}
+    warming_up = torch.profiler.schedule(wait=1, warmup=1, active=1)
+    with torch.profiler.profile(schedule=warming_up, acc_events=True) as profiler:
+        ours()  # While it waits it needs nothing
+        profiler.step()
+        with pytest.raises(RuntimeError, match="is on already"):
+            call()
+        profiler.step()
+        x @ x
+    assert "aten::mm" in {event.name for event in profiler.events()}
+    ours()
+
+
+def test_a_profiler_inside_of_a_recording_is_refused():
+    """It ended the process: ours exported what was no longer there."""
+    x = torch.ones(9, 9)
+    later = torch.profiler.profile(acc_events=True)
+    with d2l.Timeline() as timeline:
+        x @ x
+        for begin in (later.start, torch.autograd.profiler.profile().__enter__):
+            with pytest.raises(RuntimeError, match="a Timeline is recording already"):
+                begin()
+        x + 1
+    assert [span.name for span in timeline.lanes["cpu/0"]] == ["aten::matmul", "aten::add"]
+    with pytest.raises(RuntimeError, match="Allocations.of is recording already"):
+        d2l.Allocations.of(ours)
+    ours()
 
 
 # ---- The compiler --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from d2l_local.base.processes import in_new_process
@@ -19,11 +20,12 @@ def recordings():
     import tempfile
 
     from d2l_local import mxnet as d2l
+    from d2l_local.mxnet import profiler
 
     import mxnet as mx
 
     result = {"would delete": [], "others may": set()}
-    set_config = mx.profiler.set_config
+    set_config = profiler._set_config
 
     def watched(filename, **settings):  # MXNet deletes the file that it is told
         if os.path.exists(filename) and not filename.startswith(tempfile.gettempdir()):
@@ -33,7 +35,7 @@ def recordings():
                 result["others may"].add(os.stat(os.path.dirname(filename)).st_mode & 0o077)
             set_config(filename=filename, **settings)
 
-    mx.profiler.set_config = watched
+    profiler._set_config = watched
     xs = [mx.nd.random.uniform(shape=(600, 600), ctx=device) for device in (mx.cpu(0), mx.cpu(1))]
 
     with d2l.Timeline() as timeline:
@@ -212,10 +214,10 @@ def somebody_else_takes_the_name():
 
     with d2l.Timeline() as timeline:
         d2l.mx.nd.ones((9, 9)) + 1
-    os.mkdir(os.path.dirname(timeline._path))
-    with open(timeline._path, "w") as file:
+    os.mkdir(os.path.dirname(timeline._profiler.path))
+    with open(timeline._profiler.path, "w") as file:
         file.write("three years of work")
-    return timeline._path
+    return timeline._profiler.path
 
 
 def test_mxnet_writes_no_more_to_a_name_that_is_gone(tmp_path):
@@ -255,6 +257,91 @@ def test_a_full_disk_is_named_and_the_next_timeline_works(tmp_path):
         assert "could not write its trace; make room" in error and "TMPDIR" in error
         assert path.startswith(str(tmp_path))
     assert len(result["afterwards"]) == 1 and list(tmp_path.iterdir()) == []
+
+
+def a_reader_s_profiler():
+    """Record with MXNet's profiler and with ours, before, beside and in one another."""
+    import os
+
+    from d2l_local import mxnet as d2l
+    from d2l_local.mxnet import profiler
+
+    import mxnet as mx
+
+    x, errors, folder = mx.nd.ones((60, 60)), [], os.environ["FOLDER"]
+
+    def refused(call):
+        try:
+            call()
+        except RuntimeError as error:
+            errors.append(str(error))
+
+    def ours():
+        with d2l.Timeline():
+            x + 1
+
+    def theirs(name):
+        mx.profiler.set_config(profile_all=True, filename=f"{folder}/{name}")
+        mx.profiler.set_state("run")
+        mx.nd.dot(x, x).wait_to_read()
+
+    def end(**finished):
+        mx.profiler.set_state("stop")
+        mx.profiler.dump(**finished)
+
+    def in_file(name):
+        with open(f"{folder}/{name}") as file:
+            text = file.read()
+        return [op for op in ("dot", "relu", "_plus_scalar") if f'"{op}"' in text]
+
+    theirs("first")
+    refused(ours)
+    mx.nd.relu(x).wait_to_read()
+    mx.profiler.set_state("stop")
+    refused(ours)  # They have not written it yet
+    mx.profiler.dump(finished=False)
+    first = in_file("first")
+
+    with d2l.Timeline() as timeline:
+        x + 1
+        refused(lambda: theirs("second"))
+        mx.nd.relu(x)
+    refused(lambda: mx.profiler.set_state("run"))  # It would write to nowhere
+    theirs("second")
+    end(finished=False)
+
+    profiler._set_state("run")  # As somebody whom we do not see
+    mx.nd.dot(x, x).wait_to_read()
+    profiler._set_state("stop")
+    with d2l.Timeline() as unseen:
+        x + 1
+
+    theirs("third")
+    end()
+    refused(ours)
+    return {
+        "errors": errors,
+        "files": [first, in_file("second"), in_file("third")],
+        "lanes": [[span.name for span in t.lanes["cpu/0"]] for t in (timeline, unseen)],
+    }
+
+
+def test_a_reader_s_profiler_and_ours_leave_each_other_alone(tmp_path):
+    result = in_new_process(a_reader_s_profiler, 150, **NOTHING_SET, FOLDER=tmp_path)
+    for error, said in zip(
+        result["errors"],
+        (
+            r"on already, .*set_state\('stop'\) and .* before a Timeline",
+            r"holds what you have recorded, .* call mx.profiler.dump\(finished=False\)",
+            r"a Timeline is recording already, and there is one profiler a process",
+            r"call mx.profiler.set_config\(filename=",
+            r"mx.profiler.dump\(\) has ended .* Restart the kernel",
+        ),
+    ):
+        assert re.search(said, error)
+    assert len(result["errors"]) == 5
+    assert result["files"] == [["dot", "relu"], ["dot"], ["dot"]]
+    assert result["lanes"] == [["_plus_scalar", "relu"], ["_plus_scalar"]]
 
 
 def unicode_folder():
