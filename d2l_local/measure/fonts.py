@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import Any
 
 from d2l_local.base import language
 
@@ -11,20 +12,25 @@ FOLDER = Path(__file__).parents[1] / "fonts"
 
 
 def prepare() -> None:
-    """Let Matplotlib write the language in force, also where the system has no font for it.
+    """Let Matplotlib write the language in force, whatever its style and the system's fonts are.
 
-    A language that neither d2l_local nor the system has a font for shows as boxes, of which
-    Matplotlib warns.
+    Not by a setting, which a style or ``rcdefaults`` would take back: from here on Matplotlib looks
+    for a character that the fonts of a text lack in those of the language, too. A language that
+    neither d2l_local nor the system has a font for shows as boxes, of which Matplotlib warns.
     """
-    if not (wanted := _families(language.language())):
+    if not language.table(language.language())["fonts"]:
         return  # Matplotlib's own font will do
-    import matplotlib
+    from matplotlib.font_manager import FontManager
 
-    families = matplotlib.rcParams["font.family"]
-    if new := [family for family in wanted if family not in families]:
-        # From 3.6 on, a character comes from the first of the families that has it.
-        falls_back = matplotlib.__version_info__ >= (3, 6)
-        matplotlib.rcParams["font.family"] = [*families, *new] if falls_back else [*new, *families]
+    find = FontManager._find_fonts_by_props
+    if hasattr(find, "__wrapped__"):
+        return
+
+    @functools.wraps(find)
+    def find_with_language(self: Any, *args: Any, **keywords: Any) -> list[Any]:
+        return list(dict.fromkeys([*find(self, *args, **keywords), *_of(language.language())]))
+
+    FontManager._find_fonts_by_props = find_with_language  # type: ignore[method-assign]
 
 
 def label(template: str) -> str:
@@ -34,8 +40,8 @@ def label(template: str) -> str:
 
 
 @functools.cache
-def _families(lang: str) -> list[str]:
-    """The language's font, and one for what that lacks, after Matplotlib has met d2l_local's."""
+def _of(lang: str) -> list[str]:
+    """The files of the language's font, and of one for what that lacks."""
     if not (wanted := language.table(lang)["fonts"]):
         return []
     from matplotlib import font_manager
@@ -43,4 +49,5 @@ def _families(lang: str) -> list[str]:
     for path in FOLDER.glob("*.[ot]tf"):
         font_manager.fontManager.addfont(str(path))
     known = {font.name for font in font_manager.fontManager.ttflist}
-    return [family for family in wanted if family in known][:2]
+    families = [family for family in wanted if family in known][:2]
+    return [font_manager.findfont(font_manager.FontProperties(family)) for family in families]

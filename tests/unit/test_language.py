@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
 import string
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from d2l_local.base import language
 from d2l_local.measure import fonts, timing
+from d2l_local.measure.charts import plot_parts, plot_prediction
 from d2l_local.measure.timeline import Timeline
 
 import matplotlib
@@ -27,7 +29,7 @@ SOURCES = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "answer
 @pytest.fixture(autouse=True)
 def clean():
     """Each test finds, and leaves, fonts and tables as they were."""
-    caches = (language.table, language._known, fonts._families)
+    caches = (language.table, language._known, fonts._of)
     with matplotlib.rc_context():
         for cache in caches:
             cache.cache_clear()
@@ -183,20 +185,46 @@ def test_a_language_is_written_on_a_machine_without_fonts(monkeypatch, bare, rec
 def test_what_that_font_lacks_comes_from_one_of_the_system(monkeypatch, bare):
     families = ["D2L Local Sans SC", "None", "DejaVu Serif", "DejaVu Sans Mono"]
     monkeypatch.setattr(language, "table", lambda lang: {"fonts": families})
-    for _ in range(2):
+    for _ in range(2):  # Not twice
         fonts.prepare()
-        used = matplotlib.rcParams["font.family"]
-        assert [family for family in used if family in families] == [families[0], families[2]]
-        fonts.prepare()
-        assert matplotlib.rcParams["font.family"] == used  # Not twice
-        matplotlib.rcdefaults()  # As a style may
+        found = font_manager.fontManager._find_fonts_by_props(font_manager.FontProperties())
+        names = [font_manager.get_font(path).family_name for path in found]
+        assert names == ["DejaVu Sans", families[0], families[2]]
+
+
+STYLES = {
+    "reset": matplotlib.rcdefaults,
+    "style sheet": lambda: plt.style.use("ggplot"),
+    "serif": lambda: matplotlib.rcParams.update({"font.family": "serif"}),
+    # What seaborn's set_theme sets
+    "seaborn": lambda: matplotlib.rcParams.update(
+        {"font.family": ["sans-serif"], "font.sans-serif": ["DejaVu Sans"]}
+    ),
+}
+
+
+@pytest.mark.parametrize("set_style", STYLES.values(), ids=STYLES)
+def test_no_style_takes_the_language_s_font_away(monkeypatch, bare, recwarn, set_style):
+    """From what the book draws, and from what a reader or d2l draws with Matplotlib itself."""
+    monkeypatch.setenv("D2L_LANGUAGE", "zh")
+    fonts.prepare()
+    set_style()
+    ax = plt.figure().subplots()  # Its labels keep the fonts that they are made with
+    plt.figure().suptitle("时间（毫秒）")
+    plot_parts({"计算": {"内存": 1.0}}, "时间")
+    Timeline({"cpu/0": [("dot", 0.0, 1.0)]}).plot(ax)
+    set_style()
+    plot_prediction([1, 2], {"计算": [1, 2]}, {"计算": [1, 2]}, "时间")
+    for number in plt.get_fignums():
+        plt.figure(number).canvas.draw()
+        plt.figure(number).savefig(io.BytesIO(), format="svg")
+    assert boxes(recwarn) == []
 
 
 def test_a_language_without_a_font_keeps_its_words(monkeypatch, bare, recwarn):
     monkeypatch.setattr(
         language, "table", lambda lang: {"fonts": ["None"], "lines": {"copy": "写"}}
     )
-    matplotlib.rcdefaults()  # An earlier test may have prepared for Chinese
     assert fonts.label("copy") == "写" and fonts.label("dot") == "dot"
     plt.figure().text(0, 0, fonts.label("copy")).figure.canvas.draw()
     assert len(boxes(recwarn)) == 1  # Matplotlib says it
