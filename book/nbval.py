@@ -9,6 +9,8 @@ depend on. What a cell asserts whose output is not compared is the same in all l
 more GPUs than there are needs nothing before it, either.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 import warnings

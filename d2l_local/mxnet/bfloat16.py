@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from d2l_local.base.language import say
+from d2l_local.machine.host import cpu_flags
 
 import mxnet as mx
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 # What `mxnet.contrib.amp` calls bfloat16.
 bfloat16 = np.dtype([("bfloat16", np.uint16)])
 
+NEEDED = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}  # What oneDNN calls avx512_core
 SKIPPED = "skipped: this cell needs a CPU with AVX-512, without which MXNet has no bfloat16 product"
 
 
@@ -28,6 +30,8 @@ def has_bfloat16() -> bool:
 
 @functools.cache
 def _has_product() -> bool:
+    if not cpu_flags() >= NEEDED:  # To try would write to stderr
+        return False
     ones = mx.nd.amp_cast(mx.nd.ones((16, 16)), dtype=bfloat16)
     try:
         product = mx.nd.FullyConnected(ones, ones, no_bias=True, num_hidden=16)

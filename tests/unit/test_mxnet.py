@@ -11,7 +11,7 @@ from d2l_local.base.processes import in_new_process
 
 import pytest
 import small_data
-from helpers import needs
+from helpers import needs, python
 from settings import NOTHING_SET
 
 needs("mxnet")
@@ -185,3 +185,15 @@ def test_benchmark_and_measure_wait_for_mxnet():
     assert result["y"] == [[1, 1], [1, 1]]
     assert "scale parameter" in result["error"]
     assert result["printed of failing"] == ""
+
+
+def test_a_cpu_without_bfloat16_is_told_without_a_word_of_mxnet_s():
+    """What a cell writes to stderr stops the builder; oneDNN is made to see such a CPU here."""
+    done = python(
+        "from d2l_local.machine import host\n"
+        "host.cpu_flags = lambda: {'avx2', 'fma'}\n"
+        "from d2l_local import mxnet as d2l\n"
+        "print(d2l.has_bfloat16())",
+        DNNL_MAX_CPU_ISA="AVX2",
+    )
+    assert done.stdout.splitlines()[-1] == "False" and done.stderr == ""
