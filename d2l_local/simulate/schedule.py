@@ -6,11 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from d2l_local.base.arguments import positive_integer
 from d2l_local.measure.timeline import Timeline
-
-import numpy as np
-from numpy.typing import ArrayLike
 
 Task = tuple[str, float, Iterable[tuple[str, str]]]
 """Name, seconds and the tasks it waits for, each as (lane, name)."""
@@ -52,21 +48,6 @@ def schedule(plan: Mapping[str, Sequence[Task]]) -> Timeline:
     if stuck:
         raise ValueError(f"these tasks wait for what never ends: {', '.join(stuck)}")
     return Timeline(lanes)
-
-
-def loop_with_one_wait(n: int, t_q: ArrayLike, t_c: ArrayLike) -> np.ndarray:
-    """Return when the last of ``n`` operations has ended, if nobody waits before that.
-
-    Each is issued in ``t_q`` seconds after the one before. It takes ``t_c`` seconds, and begins
-    once it is issued and the one before has ended. Both may be arrays of one shape, and so is the
-    result then. Raises ValueError unless ``n`` is a positive integer.
-    """
-    positive_integer("n", n)
-    issued = ended = np.zeros(np.broadcast_shapes(np.shape(t_q), np.shape(t_c)))
-    for _ in range(n):
-        issued = issued + np.asarray(t_q)
-        ended = np.maximum(issued, ended) + np.asarray(t_c)
-    return ended
 
 
 def three_loops(front: str, back: str, issue: str, compute: str) -> dict[str, Timeline]:

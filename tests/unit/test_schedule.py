@@ -7,13 +7,11 @@ import random
 
 from d2l_local.measure.timeline import Timeline
 from d2l_local.simulate.schedule import (
-    loop_with_one_wait,
     pipeline_schedule,
     schedule,
     three_loops,
 )
 
-import numpy as np
 import pytest
 
 
@@ -163,25 +161,6 @@ def test_orders_that_no_pipeline_can_keep(orders, message):
 def test_times_that_no_task_can_take(times, message):
     with pytest.raises(ValueError, match=message):
         pipeline_schedule([["F0", "B0"]], times)
-
-
-def test_a_loop_with_one_wait_ends_when_its_schedule_ends():
-    rng = random.Random(0)
-    for n in (1, 2, 7):
-        t_q, t_c = rng.random(), rng.random()
-        plan = {
-            "Python": [(f"issue {i}", t_q, []) for i in range(n)],
-            "worker": [(f"{i}", t_c, [("Python", f"issue {i}")]) for i in range(n)],
-        }
-        end = schedule(plan).lanes["worker"][-1][2]
-        assert loop_with_one_wait(n, t_q, t_c) == pytest.approx(end)
-
-
-def test_a_loop_with_one_wait_takes_arrays_too():
-    ends = loop_with_one_wait(3, np.array([1.0, 2.0]), np.array([2.0, 1.0]))
-    assert ends.tolist() == [7, 7]
-    with pytest.raises(ValueError, match="n"):
-        loop_with_one_wait(0, 1, 1)
 
 
 def test_three_loops_wait_after_three_twelve_and_one():
