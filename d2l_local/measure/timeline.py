@@ -1,4 +1,4 @@
-"""What each device did when: lanes of operators, their overlap, a picture, a trace file.
+"""What each device did when: lanes of operators, their overlap, a picture.
 
 Nothing here knows a framework. A subclass says how to start and stop the framework's profiler and
 hands over the spans it recorded.
@@ -7,14 +7,9 @@ hands over the spans it recorded.
 from __future__ import annotations
 
 import contextlib
-import itertools
-import json
 import math
-import os
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from d2l_local.measure.drawn import (
@@ -171,15 +166,6 @@ class Timeline:
         shorter = min(self.busy(lane_a), self.busy(lane_b))
         return common_seconds(a, b) / shorter if shorter else 0.0
 
-    def gaps(self, lane: str) -> list[float]:
-        """Seconds in which the device was idle before each operation but the first.
-
-        0 where an operation began before the one in front of it had ended. KeyError: no such lane.
-        """
-        spans = self._lane(lane)
-        ends = itertools.accumulate((span.end for span in spans), max)
-        return [max(0.0, span.start - end) for span, end in zip(spans[1:], ends)]
-
     def mean(self, begin: str) -> float:
         """Seconds of a span, averaged over those of all lanes whose name begins so.
 
@@ -232,31 +218,6 @@ class Timeline:
             figure._repr_mimebundle_ = Drawn()
         figure._repr_mimebundle_.charts.append((ax, self.lanes, outlines))
         return ax
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the lanes as a Chrome trace, which https://ui.perfetto.dev opens.
-
-        ValueError for times that are infinite or NaN, which no JSON has.
-        """
-        events = []
-        for pid, (lane, spans) in enumerate(self.lanes.items()):
-            events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": lane}})
-            events += [
-                {
-                    "ph": "X", "pid": pid, "tid": 0, "name": s.name,
-                    "cat": "copy" if s.is_copy else "compute",
-                    "ts": s.start * 1e6, "dur": (s.end - s.start) * 1e6,
-                }
-                for s in spans
-            ]  # fmt: skip
-        text = json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, allow_nan=False)
-        # In a folder for everybody, nobody can have put a link there: the name cannot be guessed.
-        partial = Path(f"{os.fspath(path)}.{uuid.uuid4().hex}.part")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

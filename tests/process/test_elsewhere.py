@@ -66,7 +66,7 @@ def test_preflight_says_what_runs_natively(elsewhere):
 
 
 SECTION = """
-import json, os, sys, tempfile
+import json
 from d2l_local import torch as d2l
 from d2l_local.machine import facts, host
 from d2l_local.measure import timing
@@ -86,9 +86,6 @@ d2l.banner(devices)
 x = torch.ones(300, 300)
 with d2l.own_core(), d2l.Crowding() as crowding, d2l.Timeline() as timeline:
     x @ x
-path = os.path.join(tempfile.gettempdir(), "timeline.json")
-timeline.save(path)
-os.remove(path)
 times = d2l.device_times({"product": lambda: x @ x}, 2)
 d2l.law("here", 1.5, a=1.0, b=1.0)
 from d2l_local.torch import launch

@@ -141,20 +141,6 @@ def test_the_mean_of_spans_by_the_beginning_of_their_names():
         timeline.mean("B")
 
 
-@pytest.mark.parametrize(
-    ("spans", "gaps"),
-    [
-        ([(0, 2)], []),
-        ([(0, 1), (3, 5), (5, 6)], [2, 0]),
-        ([(0, 2), (1, 3)], [0]),
-        ([(0, 9), (1, 2), (12, 13)], [0, 3]),  # From the end of the longest one on
-    ],
-)
-def test_gaps_between_operations(spans, gaps):
-    timeline = Timeline({"cpu/0": [("op", start, end) for start, end in spans]})
-    assert timeline.gaps("cpu/0") == pytest.approx(gaps)
-
-
 def test_the_idle_share_of_lanes():
     lanes = {"gpu/0": [("op", 0, 2), ("op", 6, 8)], "gpu/1": [("op", 4, 6)]}
     timeline = Timeline(lanes)
@@ -169,7 +155,6 @@ def test_an_unknown_lane_is_answered_with_the_lanes():
     timeline = recorded(("cpu/0", "dot", 0, 1), ("cpu/1", "dot", 0, 1))
     for ask in (
         lambda: timeline.busy("gpu/0"),
-        lambda: timeline.gaps("gpu/0"),
         lambda: timeline.idle("cpu/0", "gpu/0"),
         lambda: timeline.overlap("cpu/0", "gpu/0"),
         lambda: timeline.overlap("gpu/0", "cpu/0"),
@@ -230,11 +215,8 @@ def test_a_recording_that_cannot_start_does_not_block_the_next_one():
     recorded()
 
 
-def test_an_empty_block(tmp_path):
-    timeline = recorded()
-    assert timeline.lanes == {}
-    timeline.save(tmp_path / "empty.json")
-    assert json.loads((tmp_path / "empty.json").read_text())["traceEvents"] == []
+def test_an_empty_block():
+    assert recorded().lanes == {}
 
 
 # --- The data beside the picture ------------------------------------------------------------------
@@ -346,78 +328,13 @@ def test_a_figure_with_data_can_be_pickled_and_saved(tmp_path):
     figure.savefig(tmp_path / "figure.png")
 
 
-# --- The trace file -------------------------------------------------------------------------------
+# --- Lanes that are given -------------------------------------------------------------------------
 
 
-def test_saved_trace_is_chrome_s_format(tmp_path):
-    timeline = recorded(
-        ("cpu/0", "dot", 1.0, 1.5),
-        ("cpu/0", "CopyCPU2CPU", 1.5, 1.75),
-        ("cpu/1", "relu", 1.0, 1.25),
-    )
-    path = tmp_path / "trace.json"
-    path.write_text("an older file")
-    timeline.save(path)
-    timeline.save(str(path))  # Both kinds of paths; and once more over the first
-    events = json.loads(path.read_text())["traceEvents"]
-    names = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
-    assert sorted(names.values()) == ["cpu/0", "cpu/1"]
-    spans = [e for e in events if e["ph"] == "X"]
-    assert len(spans) + len(names) == len(events)
-    assert [
-        (names[e["pid"]], e["name"], e["cat"], round(e["ts"]), round(e["dur"])) for e in spans
-    ] == [
-        ("cpu/0", "dot", "compute", 0, 500_000),
-        ("cpu/0", "CopyCPU2CPU", "copy", 500_000, 250_000),
-        ("cpu/1", "relu", "compute", 0, 250_000),
-    ]
-    assert all(isinstance(e["tid"], int) for e in spans)
-    assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
-
-
-def test_times_that_no_json_has_are_refused(tmp_path):
+def test_times_that_are_no_numbers_are_refused():
     for wrong in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="cpu/0: the times of Span.*'dot'.* must be finite"):
             Timeline({"cpu/0": [("dot", 0, 1), ("dot", 1, wrong)]})
-        timeline = Timeline({"cpu/0": [("dot", 0, 1)]})
-        timeline.lanes["cpu/0"].append(Span("dot", 1, wrong))
-        with pytest.raises(ValueError, match="JSON"):
-            timeline.save(tmp_path / "trace.json")
-    assert not any(tmp_path.iterdir())
-
-
-def test_a_saved_trace_goes_nowhere_else(tmp_path):
-    """In a folder for everybody somebody may have put links where files are about to be made."""
-    precious = tmp_path / "precious"
-    precious.write_text("three years of work")
-    for name in ("trace.json", "trace.json.part"):
-        (tmp_path / name).symlink_to(precious)
-    recorded(("cpu/0", "dot", 0, 1)).save(tmp_path / "trace.json")
-    assert precious.read_text() == "three years of work"
-    assert "dot" in (tmp_path / "trace.json").read_text()
-
-
-def test_a_trace_that_cannot_be_saved_leaves_the_older_file(tmp_path, monkeypatch):
-    timeline = recorded(("cpu/0", "dot", 0, 1))
-    path = tmp_path / "trace.json"
-    path.write_text("an older file")
-
-    def full(self, text, *args, **kwargs):
-        with open(self, "w") as file:
-            file.write(text[: len(text) // 2])
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.write_text", full)
-    with pytest.raises(OSError, match="No space"):
-        timeline.save(path)
-    monkeypatch.undo()
-    assert path.read_text() == "an older file"
-    with pytest.raises(OSError):
-        timeline.save(tmp_path)  # A folder
-    with pytest.raises(FileNotFoundError):
-        timeline.save(tmp_path / "no folder" / "trace.json")
-    assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
-    assert list(tmp_path.parent.glob("*.part")) == []
 
 
 # --- The picture ----------------------------------------------------------------------------------
