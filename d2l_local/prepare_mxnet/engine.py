@@ -67,9 +67,9 @@
     64          --        0.00027  98 %    463 MB
     ==========  ========  =======  ======  ======
 
-    So 1, since wrong numbers are worse than late ones. (--: not measured.) Whatever the number, one seed gives the same
-    numbers again, in a process and in the next. The report's line is *generators*; who needs the
-    overlap, and no statistics, sets the variable.
+    So 1, since wrong numbers are worse than late ones. (--: not measured.) Whatever the number, one
+    seed gives the same numbers again, in a process and in the next. The report's line is
+    *generators*; who needs the overlap, and no statistics, sets the variable.
 
     No setting divides what the *other* generator draws, MXNet's older one: ``mx.np.random``,
     ``nd.random.multinomial``, ``nd.shuffle``, and, because they ask for it with or without dropout,
