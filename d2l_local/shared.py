@@ -20,7 +20,6 @@ from d2l_local.measure.charts import (
 from d2l_local.measure.held import Held
 from d2l_local.measure.latency import read_time
 from d2l_local.measure.timeline import on_record
-from d2l_local.simulate.hosts import Hosts, has_hosts
 from d2l_local.simulate.schedule import pipeline_schedule, three_loops
 from d2l_local.simulate.trials import ChainTrial
 from d2l_local.simulate.wire import Wire

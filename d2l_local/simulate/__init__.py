@@ -1,14 +1,13 @@
 """Hardware that the reader lacks, and schedules.
 
-Four networks are imitated, each for another question:
+Three networks are imitated, each for another question:
 
 | Name | Imitates | Carries data | Question |
 |---|---|---|---|
 | `Wire` | the time of a connection | no | how long does a message take? |
 | `Links` | devices and links between them | yes, counted | who sends how much to whom? |
 | `Cable` | a slow cable under an exchange | yes, with a wait | what is it worth to hide it? |
-| `Hosts` | hosts behind a switch (namespaces) | yes, of programs | do jobs run on several hosts? |
 
-`Wire`, `Links` and `Hosts` stand here. What a framework adds to `Links`, and `Cable`, a store for
+`Wire` and `Links` stand here. What a framework adds to `Links`, and `Cable`, a store for
 MXNet's `Trainer` and a hook for PyTorch's DDP, stand with each framework.
 """

@@ -95,7 +95,6 @@ print(json.dumps({
     "times": times,
     "try_gpu": str(d2l.try_gpu(0)),
     "crowding": crowding.share,
-    "hosts": d2l.has_hosts(),
     "memory": host.memory(),
     "facts": facts.facts(),
     "said": d2l.in_new_process(speaks),
@@ -110,11 +109,10 @@ def test_what_a_notebook_calls(elsewhere, tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["lanes"] == ["cpu/0"] and found["times"]["product"] > 0
-    assert found["try_gpu"] == "cpu" and 0 <= found["crowding"] <= 1 and not found["hosts"]
+    assert found["try_gpu"] == "cpu" and 0 <= found["crowding"] <= 1
     assert found["memory"]["total_gib"] >= found["memory"]["available_gib"] > 0
     assert found["facts"]["cores"] >= 1 and found["said"] == "乘"
     assert found["totals"] == [3.0, 3.0]
-    assert "network namespaces are Linux's" in done.stdout
     assert not list((tmp_path / "tmp").glob("d2l-tmp-*"))
 
 
