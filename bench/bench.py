@@ -1,7 +1,7 @@
 """Measures what the chapter promises, beside what a reader would use instead: ``make bench``.
 
     python bench/bench.py            all rows
-    python bench/bench.py dot run    the rows of these names
+    python bench/bench.py dot loader the rows of these names
     python bench/bench.py scratch    the table in prepare_mxnet/engine.py (not among "all rows")
     python bench/bench.py scaling    the table and the plot in docs/scaling.md (likewise)
 
@@ -12,28 +12,25 @@ configurations of one run; times are medians of repeats unless the row's functio
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
 import json
-import linecache
 import os
 import statistics
-import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from d2l_local.base import processes
 from d2l_local.install import installed
 
-import roofline
-from rows import Row, table
+from rows import Row, report
+from sections import notebook
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from settings import NOTHING_SET
 
-CAPSTONE_CELL = "ex-capstone-hint_1"  # The exercise's solution
-SECONDS = 300  # For one configuration: longer means that it hangs
+SECONDS = 300  # For one configuration
+HANGS = 100  # For the stock settings: ours take a tenth of that
 PRODUCT = 1500  # Rows and columns of the matrices that are multiplied
 
 
@@ -82,16 +79,7 @@ def one_core() -> dict:
     return _rate_of_products(lambda: mx.nd.dot(x, x).wait_to_read())
 
 
-def torch_one_core() -> dict:
-    """The same in PyTorch, on one thread."""
-    import torch
-
-    torch.set_num_threads(1)
-    x = torch.rand(PRODUCT, PRODUCT)
-    return _rate_of_products(lambda: torch.mm(x, x))
-
-
-def _rate_of_products(multiply) -> dict:
+def _rate_of_products(multiply: Callable[[], object]) -> dict:
     """GFLOP in a processor second, at best: other processes take the core and its caches away."""
     multiply()
     seconds = []
@@ -102,34 +90,9 @@ def _rate_of_products(multiply) -> dict:
     return {"GFLOP/s": 2 * PRODUCT**3 / min(seconds) / 1e9}
 
 
-def compute_and_copy() -> dict:
-    """Products on a CPU device whose results the Python thread copies to NumPy."""
-    from d2l_local import mxnet as d2l
-
-    import mxnet as mx
-
-    tall = mx.nd.random.uniform(shape=(2000, 64), ctx=mx.cpu(1))
-    ys = [mx.nd.empty((2000, 2000), ctx=mx.cpu(1)) for _ in range(20)]
-
-    def compute():
-        for y in ys:
-            mx.nd.dot(tall, tall, transpose_b=True, out=y)
-
-    def copy():
-        for y in ys:
-            y.asnumpy()
-
-    return {
-        "compute": d2l.measure(compute).median,
-        "copy": d2l.measure(copy).median,
-        "together": d2l.measure(lambda: (compute(), copy())).median,
-    }
-
-
 def loaders() -> dict:
     """Images a second, minibatches of 256 of 60,000 images, with and without worker processes."""
     from d2l_local.data import ArrayDataLoader
-    from d2l_local.mxnet import _to_mxnet
 
     import numpy as np
     from mxnet import gluon, nd
@@ -154,94 +117,8 @@ def loaders() -> dict:
         )
         for workers in (0, 2, 4)
     }
-    ours = ArrayDataLoader(images, labels, 256, shuffle=True, convert=_to_mxnet)
+    ours = ArrayDataLoader(images, labels, 256, shuffle=True, convert=nd.from_numpy)
     return {**result, "ours": sorted(images_per_second(ours) for _ in range(5))[2]}
-
-
-def notebook(
-    section: str,
-    until: str,
-    framework: str = "mxnet",
-    beginnings: tuple[str, ...] = ("",),
-    variables: dict | None = None,
-) -> dict:
-    """Variables of a notebook after its code cells up to the one with the id ``until`` have run.
-
-    Of them, those whose ids have one of these ``beginnings``; they may go on with ``variables``.
-    """
-    import matplotlib
-
-    matplotlib.use("agg")
-    path = Path(__file__).parents[1] / f"chapters/{framework}/en/{section}.ipynb"
-    variables = {} if variables is None else variables
-    with contextlib.redirect_stdout(sys.stderr):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            wanted = cell["id"].startswith(beginnings) and cell["id"] != "setup"
-            if cell["cell_type"] == "code" and wanted:
-                name, lines = f"<{section}: {cell['id']}>", cell["source"]
-                linecache.cache[name] = (1, None, lines, name)  # For in_new_process to find
-                exec(compile("".join(lines), name, "exec"), variables)
-            if cell["id"] == until:
-                return variables
-    raise ValueError(f"{path} has no cell {until!r}")
-
-
-def folded(section: str, cell: str, framework: str) -> str:
-    """The code of an exercise's solution, which its notebook folds and does not run."""
-    path = Path(__file__).parents[1] / f"chapters/{framework}/en/{section}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    [source] = ["".join(each["source"]) for each in cells if each["id"] == cell]
-    return source.partition("```python\n")[2].partition("\n```")[0]
-
-
-def hybridized() -> dict:
-    """A forward pass of the 256-128-2 network on one row, in microseconds."""
-    from d2l_local import mxnet as d2l
-
-    from mxnet import nd
-    from mxnet.gluon import nn
-
-    net = nn.HybridSequential()
-    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(2))
-    net.initialize()
-    x = nd.random.normal(shape=(1, 512))
-
-    def microseconds():
-        return d2l.measure(lambda: [net(x) for _ in range(500)], 9).median / 500 * 1e6
-
-    imperative = microseconds()
-    net.hybridize(static_alloc=True, static_shape=True)
-    return {"imperative": imperative, "hybridized": microseconds()}
-
-
-def asynchronous() -> dict:
-    """The timing model of the section, by its own cells: its largest gain and largest error."""
-    import numpy as np
-
-    cells = "intro", "loops", "sizes_1"  # The loops first: `own_core` wants the engine started
-    names = notebook("async-computation", "sizes_1", "mxnet", cells)
-    N, t_q, t_c, t_w = names["N"], names["t_qs"], names["t_cs"], names["t_ws"]
-    each, once, turn = names["eachs"], names["onces"], t_q + t_c + t_w
-    predicted = N * turn, turn + (N - 1) * np.maximum(t_q, t_c)
-    errors = np.divide(predicted, (each, once)) - 1
-    return {"gain": float(max(each / once)), "error": float(np.max(abs(errors)))}
-
-
-def operators() -> dict:
-    """Measured over predicted seconds of eight operators on one core."""
-    from d2l_local import mxnet as d2l
-
-    from mxnet import nd
-
-    n = 1024
-    x, y, number = nd.random.uniform(shape=(n, n)), nd.empty((n, n)), nd.ones(1)
-    return roofline.ratios(
-        d2l,
-        x.context,
-        n,
-        lambda: nd.FullyConnected(x, x, no_bias=True, num_hidden=n, out=y),
-        lambda: nd.negative(number, out=number),
-    )
 
 
 def lenet() -> dict:
@@ -250,7 +127,7 @@ def lenet() -> dict:
 
     from mxnet import gluon, nd
 
-    names, devices = notebook("multiple-gpus", "fused_1"), d2l.devices(2)
+    names, devices = notebook("multiple-gpus", "fused_1", "mxnet"), d2l.devices(2)
     fused = names["train_fused"], names["FlatParams"]
     params = [gluon.Parameter(f"p{i}", shape=p.shape) for i, p in enumerate(names["params"])]
     for param, value in zip(params, names["params"]):
@@ -275,35 +152,6 @@ def lenet() -> dict:
         "two/one": 2 * two.speedup(one),
         "by hand/Trainer": two.speedup(trained),
         "products": 2 * together.speedup(alone),
-    }
-
-
-def capstone(framework: str = "mxnet") -> dict:
-    """Seconds of the last patient of the section on bottlenecks, sick and cured by its solution."""
-    cells = ("intro", "program", "last-patient")
-    names = notebook("bottleneck", "last-patient_2", framework, cells)
-    exec(folded("bottleneck", CAPSTONE_CELL, framework), names)
-    slow, fast, files, digits = (names[name] for name in ("slow", "fast", "files", "digits"))
-    jobs = {"sick": lambda: slow(files[:3], digits), "cured": lambda: fast(files[:3], digits)}
-    return {name: times.median for name, times in names["d2l"].compare(jobs, 5).items()}
-
-
-def one_device() -> dict:
-    """Memory predicted over measured, and what recomputation saves and costs, by the section."""
-    cells = (
-        "intro", "network", "block", "whole", "count", "step", "scale-model", "loss-guess_1",
-        "peak_1", "chunks_1", "chunks_2", "recompute_1", "saw_1", "recompute-guess_2",
-    )  # fmt: skip
-    names = notebook("gpt", "recompute-guess_2", "pytorch", cells)
-    predicted = {
-        f"a GPT of {layers} blocks, V = {vocabulary}": ratio
-        for (vocabulary, _, layers, _), ratio in zip(names["sizes"], names["ratios"])
-    }
-    keep, again = (names["memory"][way].peak for way in ("keep", "recompute"))
-    return {
-        "predicted": predicted,
-        "saved": 1 - again / keep,
-        "paid": names["again"] / names["kept"] - 1,
     }
 
 
@@ -348,7 +196,7 @@ def lenet_by_hand() -> dict:
     from d2l_local import mxnet as d2l
 
     devices = d2l.devices(int(os.environ["D2L_BENCH_DEVICES"]))
-    names = notebook("multiple-gpus", "fused_1")
+    names = notebook("multiple-gpus", "fused_1", "mxnet")
     n = 256 * len(devices)
     device_params = [names["FlatParams"](names["params"], device) for device in devices]
     X, y = names["nd"].random.uniform(shape=(n, 1, 28, 28)), names["nd"].arange(n) % 10
@@ -357,6 +205,38 @@ def lenet_by_hand() -> dict:
         lambda: [step(X, y, device_params, devices, lr=0.01) for _ in range(6)], 5
     ).median
     return {"images/s": 6 * n / median}
+
+
+def d2ls_own_resnet() -> dict:
+    """Images in a processor second of a training step of d2l's ResNet-18, imperative, width 64."""
+    import resource
+
+    from d2l_local import mxnet as d2l
+
+    from mxnet import autograd, gluon, init, np, npx
+
+    npx.set_np()
+    batch = int(os.environ["D2L_BENCH_BATCH"])
+    X, y = np.random.uniform(size=(batch, 1, 28, 28)), np.random.randint(0, 10, size=(batch,))
+    net, loss = d2l.resnet18(10), gluon.loss.SoftmaxCrossEntropyLoss()
+    net.initialize(init=init.Normal(sigma=0.01))
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+
+    def step():
+        with autograd.record():
+            each = loss(net(X), y)
+        each.backward()
+        trainer.step(batch)
+        npx.waitall()
+
+    step()
+    start, steps = time.process_time(), max(1, 128 // batch)
+    for _ in range(steps):
+        step()
+    return {
+        "images in a processor second": steps * batch / (time.process_time() - start),
+        "GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }
 
 
 def torch_resnet() -> dict:
@@ -464,38 +344,39 @@ def _network(kind):
 
 
 WORKERS = [
-    asynchronous,
-    capstone,
-    compute_and_copy,
-    hybridized,
+    d2ls_own_resnet,
     lenet,
     lenet_by_hand,
     loaders,
     one_core,
-    operators,
     our_import,
     plain_import,
     products,
     resnet,
     resnets,
     scratch,
-    torch_one_core,
     torch_resnet,
     two_devices,
 ]
 
 
-def isolated(worker, prepared: str = "ours", python: str = sys.executable, **environment) -> dict:
+def isolated(
+    worker: Callable,
+    prepared: str = "ours",
+    python: str = sys.executable,
+    seconds: float = SECONDS,
+    **environment: object,
+) -> dict:
     """Result of a worker in a new process; raises what `d2l_local.base.processes.run` raises."""
     command = [python, __file__, "--worker", worker.__name__, prepared]
-    output = processes.run(command, SECONDS, worker.__name__, **{**NOTHING_SET, **environment})
+    output = processes.run(command, seconds, worker.__name__, **{**NOTHING_SET, **environment})
     return json.loads(output.splitlines()[-1])
 
 
-def stock_or_why_not(worker) -> dict | str:
+def stock_or_why_not(worker: Callable) -> dict | str:
     """Result of a worker with the stock settings, or "hangs" or "fails"."""
     try:
-        return isolated(worker, "stock")
+        return isolated(worker, "stock", seconds=HANGS)
     except TimeoutError:
         return "hangs"
     except RuntimeError:
@@ -526,58 +407,32 @@ def dot() -> list[Row]:
             ours["overlap"],
             at_least=0.9,
         ),
-        *dot_on_one_core(),
+        dot_on_one_core(),
     ]
 
 
-def dot_on_one_core() -> list[Row]:
-    """The kernel that we choose, beside OpenBLAS's own choice and PyTorch's BLAS."""
-    others = {"stock": lambda: isolated(one_core, "stock", OMP_NUM_THREADS=1)}
-    torch = installed.VENVS["pytorch"] / "bin/python"
-    if torch.exists():
-        others["torch.mm"] = lambda: isolated(torch_one_core, "bare", python=str(torch))
+def dot_on_one_core() -> Row:
+    """The kernel that we choose, beside OpenBLAS's own choice."""
     rounds = [
-        {name: worker()["GFLOP/s"] for name, worker in others.items()}
-        | {"ours": isolated(one_core)["GFLOP/s"]}
+        (
+            isolated(one_core, "stock", OMP_NUM_THREADS=1)["GFLOP/s"],
+            isolated(one_core)["GFLOP/s"],
+        )
         for _ in range(5)
     ]
-    rates = {name: statistics.median(rates[name] for rates in rounds) for name in rounds[0]}
-    rows = []
-    for name, at_least in (("stock", 0.95), ("torch.mm", 0.9)):
-        what = f"dot on one core, ours / {name}"
-        if name not in others:
-            why = "no PyTorch environment: make setup FRAMEWORK=pytorch"
-            rows.append(Row(what, why, "", None, at_least=at_least))
-            continue
-        rows.append(
-            Row(
-                what,
-                f"{name} {rates[name]:.0f} GFLOP/s",
-                f"{rates['ours']:.0f} GFLOP/s",
-                statistics.median(rates["ours"] / rates[name] for rates in rounds),
-                at_least=at_least,
-            )
-        )
-    return rows
-
-
-def copy() -> list[Row]:
-    ours = isolated(compute_and_copy)
-    longer = max(ours["compute"], ours["copy"])
-    return [
-        Row(
-            "compute and copy together / the longer",
-            f"in turns {(ours['compute'] + ours['copy']) / longer:.2f}",
-            f"{ours['together']:.3f} s",
-            ours["together"] / longer,
-            at_most=1.1,
-        )
-    ]
+    stock, ours = (statistics.median(rates) for rates in zip(*rounds))
+    return Row(
+        "dot on one core, ours / stock",
+        f"stock {stock:.0f} GFLOP/s",
+        f"{ours:.0f} GFLOP/s",
+        statistics.median(ours / stock for stock, ours in rounds),
+        at_least=0.95,
+    )
 
 
 def loader() -> list[Row]:
     rates = isolated(loaders)
-    best = max((key for key in rates if key != "ours"), key=rates.get)
+    best = max((key for key in rates if key != "ours"), key=lambda key: rates[key])
     return [
         Row(
             "loader, images/s, ours / Gluon's DataLoader",
@@ -600,44 +455,6 @@ def imports() -> list[Row]:
             ours / plain,
             at_most=1.0,
         )
-    ]
-
-
-def hybridize() -> list[Row]:
-    us = isolated(hybridized)
-    return [
-        Row(
-            "256-128-2 at batch 1, imperative / hybridized",
-            f"imperative {us['imperative']:.0f} us",
-            f"{us['hybridized']:.0f} us",
-            us["imperative"] / us["hybridized"],
-            at_least=4,
-        )
-    ]
-
-
-def async_computation() -> list[Row]:
-    found = isolated(asynchronous)
-    return [
-        Row("a wait each / one wait, at the best size", "", "", found["gain"], at_least=1.5),
-        Row("largest error of the timing model", "", "", found["error"], at_most=0.15),
-    ]
-
-
-def hardware() -> list[Row]:
-    return roofline.rows("a CPU core", isolated(operators))
-
-
-def memory_rows(predicted: dict[str, float], saved: float, paid: float) -> list[Row]:
-    """Rows of predicted over measured peaks by network, and of recomputation's shares."""
-    rows = [
-        Row(f"peak memory, {name}, predicted / measured", "", "", ratio, 0.9, 1.1)
-        for name, ratio in predicted.items()
-    ]
-    return [
-        *rows,
-        Row("recomputation of each block: share of the peak saved", "", "", saved, at_least=0.4),
-        Row("the same: share of the time paid", "", "", paid, at_most=0.4),
     ]
 
 
@@ -697,72 +514,31 @@ def multiple_gpus_concise() -> list[Row]:
     ]
     gains, products = (dict(zip(counts, got[what])) for what in ("gains", "products"))
     rows += beside_products("ResNet-18", gains, products, 0.95)
-    if importlib.util.find_spec("torch") is None:
-        return rows
-    for n in counts:
-        theirs = isolated(torch_resnet, "bare", D2L_BENCH_DEVICES=n)["images/s"]
-        rows.append(
-            Row(
-                f"ResNet-18, {n} devices / PyTorch on {n} threads",
-                f"PyTorch {theirs:.0f} images/s",
-                f"{ours[n]:.0f} images/s",
-                ours[n] / theirs,
-                at_least=1,
-            )
-        )
     return rows
 
 
-def bottleneck() -> list[Row]:
-    return [healed(isolated(capstone))]
-
-
-def healed(seconds: dict) -> Row:
-    return Row(
-        "the last patient, sick / cured",
-        f"sick {1e3 * seconds['sick']:.0f} ms",
-        f"{1e3 * seconds['cured']:.0f} ms",
-        seconds["sick"] / seconds["cured"],
-        at_least=4,
+def old_editions() -> list[Row]:
+    """d2l's own ResNet-18, whose arrays are large: what a batch of 512 loses to page faults."""
+    rounds = [
+        {batch: isolated(d2ls_own_resnet, D2L_BENCH_BATCH=batch) for batch in (32, 512)}
+        for _ in range(3)
+    ]
+    rate = "images in a processor second"
+    small, large = (
+        statistics.median(found[batch][rate] for found in rounds) for batch in (32, 512)
     )
-
-
-def run() -> list[Row]:
-    """Minutes of `make run` for one section in both languages."""
-    start = time.perf_counter()
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "book.builder",
-            "run",
-            "--framework",
-            "mxnet",
-            "--section",
-            "auto-parallelism",
-        ],
-        check=True,
-        stdout=sys.stderr,
-    )
-    minutes = (time.perf_counter() - start) / 60
     return [
-        Row("make run, auto-parallelism, minutes", "", f"{minutes:.1f} min", minutes, at_most=3)
+        Row(
+            f"d2l's own ResNet-18, {rate}, batch 512 / 32",
+            f"{small:.0f} of 32",
+            f"{large:.0f}, up to {rounds[0][512]['GiB']:.1f} GiB",
+            statistics.median(found[512][rate] / found[32][rate] for found in rounds),
+            at_least=0.5,
+        )
     ]
 
 
-ROWS = [
-    dot,
-    copy,
-    loader,
-    imports,
-    hybridize,
-    async_computation,
-    hardware,
-    multiple_gpus,
-    multiple_gpus_concise,
-    bottleneck,
-    run,
-]
+ROWS = (dot, loader, imports, multiple_gpus, multiple_gpus_concise, old_editions)
 
 
 def device_counts() -> list[int]:
@@ -772,17 +548,18 @@ def device_counts() -> list[int]:
 def scaling(path: str = "build/scaling.svg") -> str:
     """Markdown table over the number of CPU devices, one core each; draws the speed-ups."""
     work = {
-        "`dot` of 1500², GFLOP/s": (products, "GFLOP/s", "ours"),
-        "LeNet by hand, 256 images a device, images/s": (lenet_by_hand, "images/s", "ours"),
-        "ResNet-18, 64 images a device, images/s": (resnet, "images/s", "ours"),
+        "`dot` of 1500², GFLOP/s": (products, "GFLOP/s", sys.executable),
+        "LeNet by hand, 256 images a device, images/s": (lenet_by_hand, "images/s", sys.executable),
+        "ResNet-18, 64 images a device, images/s": (resnet, "images/s", sys.executable),
     }
-    if importlib.util.find_spec("torch"):
+    if (torch_python := installed.VENVS["pytorch"] / "bin/python").exists():
         name = "PyTorch, ResNet-18, batch of 64, as many threads, images/s"
-        work[name] = (torch_resnet, "images/s", "bare")
+        work[name] = (torch_resnet, "images/s", str(torch_python))
     counts, rates = device_counts(), {}
     lines = [f"| devices | {' | '.join(map(str, counts))} |", "|---" * (len(counts) + 1) + "|"]
-    for name, (worker, key, prepared) in work.items():
-        rates[name] = [isolated(worker, prepared, D2L_BENCH_DEVICES=n)[key] for n in counts]
+    for name, (worker, key, python) in work.items():
+        prepared = "ours" if python == sys.executable else "bare"
+        rates[name] = [isolated(worker, prepared, python, D2L_BENCH_DEVICES=n)[key] for n in counts]
         lines.append(f"| {name} | {' | '.join(f'{rate:,.0f}' for rate in rates[name])} |")
         print(lines[-1], file=sys.stderr, flush=True)
         speedups = [rate / rates[name][0] for rate in rates[name]]
@@ -828,17 +605,7 @@ def main(names: list[str]) -> None:
     if names in (["scratch"], ["scaling"]):
         print({"scratch": scratch_table, "scaling": scaling}[names[0]]())
         return
-    known = {row.__name__: row for row in ROWS}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
-    rows = []
-    try:
-        for name in names or known:
-            print(f"{name} ...", file=sys.stderr, flush=True)
-            rows += known[name]()
-    finally:  # A failure does not lose what was measured before
-        print(table(rows))
+    report(ROWS, names, "some 8 minutes on two quiet cores")
 
 
 if __name__ == "__main__":

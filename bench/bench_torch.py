@@ -9,26 +9,25 @@ row trains is written here anew, so that it measures the method and not a notebo
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
-from bench import capstone, healed, memory_rows, notebook, one_device
 from d2l_local import torch as d2l
 from d2l_local.base.language import counted
 from d2l_local.torch.launch import torchrun
 
 import roofline
 import torch
-from rows import Row, table
+from rows import Row, report
+from sections import notebook
 from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
 
 
-def seconds(fn, repeats: int = 7) -> float:
+def seconds(fn: Callable[[], object], repeats: int = 7) -> float:
     """Median time of ``fn()``, which may only queue work."""
     return d2l.measure(fn, repeats).median
 
@@ -38,7 +37,8 @@ def seconds(fn, repeats: int = 7) -> float:
 
 def operators_on(device: torch.device) -> dict[str, float]:
     n = 1024 if device.type == "cpu" else 8192
-    x, y, number = *torch.rand(2, n, n, device=device), torch.ones(1, device=device)
+    x, y = torch.rand(n, n, device=device), torch.empty(n, n, device=device)
+    number = torch.ones(1, device=device)
     return roofline.ratios(
         d2l,
         device,
@@ -95,7 +95,7 @@ def products() -> list[Row]:
         for _ in range(50):
             x @ x
 
-    alone = [seconds(lambda x=x: run(x)) for x in xs]
+    alone = [seconds(partial(run, x)) for x in xs]
     both = seconds(lambda: [run(x) for x in xs])
     with d2l.Timeline() as timeline:
         for x in xs:
@@ -250,7 +250,7 @@ def step_fused(replicas, lr):
         r.update(lr)
 
 
-def lenet_seconds(n: int, batch: int, step, graph: bool) -> float:
+def lenet_seconds(n: int, batch: int, step: Callable, graph: bool) -> float:
     replicas = [Replica(device, batch // n, graph) for device in d2l.devices(n)]
     time = seconds(lambda: [step(replicas, 0.1 / batch) for _ in range(100)]) / 100
     assert all(torch.equal(replicas[0].flat.cpu(), r.flat.cpu()) for r in replicas)
@@ -265,23 +265,22 @@ def lenet_ddp(device, batch):
         nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(),
         nn.AvgPool2d(2), nn.Flatten(), nn.Linear(800, 128), nn.ReLU(), nn.Linear(128, 10),
     ).to(device)  # fmt: skip
-    net = nn.parallel.DistributedDataParallel(
+    shared = nn.parallel.DistributedDataParallel(
         net, device_ids=[device], gradient_as_bucket_view=True
     )
-    trainer = torch.optim.SGD(net.parameters(), lr=0.1)
+    trainer = torch.optim.SGD(shared.parameters(), lr=0.1)
     X = torch.rand(batch // dist.get_world_size(), 1, 28, 28, device=device)
     y = torch.zeros(len(X), dtype=torch.long, device=device)
 
     def step():
         trainer.zero_grad()
-        F.cross_entropy(net(X), y).backward()
+        F.cross_entropy(shared(X), y).backward()
         trainer.step()
 
     return d2l.measure(lambda: [step() for _ in range(100)]).median / 100
 
 
-def lenets() -> list[Row]:
-    rows = []
+def lenets() -> Iterator[Row]:
     for batch, bound in ((4096, 1.85), (256, 1.1)):
         t = {
             (n, name): lenet_seconds(n, batch, step, graph)
@@ -295,16 +294,13 @@ def lenets() -> list[Row]:
         t |= {(n, "ddp"): max(torchrun(lenet_ddp, n, batch=batch)) for n in (1, 2)}
         print({f"{n} {name}": f"{1e6 * s:.0f} µs" for (n, name), s in t.items()}, file=sys.stderr)
         gain = {name: t[1, name] / t[2, name] for name in ("eager", "fused", "graph", "ddp")}
-        rows.append(
-            Row(
-                f"LeNet by hand, batch {batch} in all: two GPUs against one, a graph each",
-                f"{gain['eager']:.2f} eager, {gain['fused']:.2f} fused, {gain['ddp']:.2f} DDP",
-                f"{1e6 * t[2, 'graph']:.0f} of {1e6 * t[1, 'graph']:.0f} µs",
-                gain["graph"],
-                at_least=bound,
-            )
+        yield Row(
+            f"LeNet by hand, batch {batch} in all: two GPUs against one, a graph each",
+            f"{gain['eager']:.2f} eager, {gain['fused']:.2f} fused, {gain['ddp']:.2f} DDP",
+            f"{1e6 * t[2, 'graph']:.0f} of {1e6 * t[1, 'graph']:.0f} µs",
+            gain["graph"],
+            at_least=bound,
         )
-    return rows
 
 
 # ---- ResNet-18 -----------------------------------------------------------------------------------
@@ -372,7 +368,7 @@ def resnet_by_hand(batch: int, n: int, graph: bool) -> float:
         flat.zero_()
         F.cross_entropy(net(X), y, reduction="sum").div(batch).backward()
 
-    works = [
+    works: list[Callable[[], object]] = [
         partial(gradient, net, X, y, flat) for net, (X, y), (flat, _) in zip(nets, data, grads)
     ]
     if graph:
@@ -393,13 +389,13 @@ def resnet_by_hand(batch: int, n: int, graph: bool) -> float:
     return seconds(lambda: [step() for _ in range(10)]) / 10
 
 
-def resnets() -> list[Row]:
+def resnets() -> Iterator[Row]:
     """ResNet-18 in float32, each step a CUDA graph; and as PyTorch does it if nobody says a word.
 
     By default convolutions round their inputs to TF32, 10 bits, and are three times as fast. What
     does not depend on the batch takes as long as before, so that more GPUs then gain less.
     """
-    batch, rows = 1024, []
+    batch = 1024
     counts = [n for n in (1, 2, 4, 8) if n <= d2l.num_gpus()]
     ways = {"float32": (False, True), "TF32": (True, False)}
     t = {
@@ -423,27 +419,22 @@ def resnets() -> list[Row]:
             continue
         gain = {name: t[name, 1] / t[name, n] for name in ways}
         at_most = {name: t[name, 1] / share[name, n] for name in ways}
-        rows.append(
-            Row(
-                f"ResNet-18 by DDP, batch {batch} in all, float32: {n} GPUs against one",
-                f"{gain['TF32']:.2f} in TF32, eager, where one GPU's share allows for "
-                f"{at_most['TF32']:.2f}",
-                f"{batch / t['float32', n]:.0f} images/s; {at_most['float32']:.2f} allowed for",
-                gain["float32"],
-                at_least=bound,
-            )
+        yield Row(
+            f"ResNet-18 by DDP, batch {batch} in all, float32: {n} GPUs against one",
+            f"{gain['TF32']:.2f} in TF32, eager, where one GPU's share allows for "
+            f"{at_most['TF32']:.2f}",
+            f"{batch / t['float32', n]:.0f} images/s; {at_most['float32']:.2f} allowed for",
+            gain["float32"],
+            at_least=bound,
         )
     eager, by_hand = (resnet_by_hand(batch, 2, graph) for graph in (False, True))
-    rows.append(
-        Row(
-            "ResNet-18 on two GPUs, TF32: by hand in one process, a CUDA graph each, against DDP",
-            f"{batch / t['TF32', 2]:.0f} images/s; by hand without graphs {batch / eager:.0f}",
-            f"{batch / by_hand:.0f} images/s",
-            t["TF32", 2] / by_hand,
-            at_least=0.95,
-        )
+    yield Row(
+        "ResNet-18 on two GPUs, TF32: by hand in one process, a CUDA graph each, against DDP",
+        f"{batch / t['TF32', 2]:.0f} images/s; by hand without graphs {batch / eager:.0f}",
+        f"{batch / by_hand:.0f} images/s",
+        t["TF32", 2] / by_hand,
+        at_least=0.95,
     )
-    return rows
 
 
 # ---- All-reduce ----------------------------------------------------------------------------------
@@ -456,9 +447,9 @@ def all_reduce_nccl(device, counts):
     return [d2l.measure(lambda x=x: dist.all_reduce(x), 7, number=20).median for x in xs]
 
 
-def rings() -> list[Row]:
+def rings() -> Iterator[Row]:
     """The ring by hand against NCCL's: both queued by one call, at several sizes."""
-    rows, counts = [], [2_500_000, 10_000_000, 40_000_000, 160_000_000]  # 10 to 640 MB
+    counts = [2_500_000, 10_000_000, 40_000_000, 160_000_000]  # 10 to 640 MB
     for k in [k for k in (2, 4, 8) if k <= d2l.num_gpus()]:
         devices = d2l.devices(k)
         nccl = [max(times) for times in zip(*torchrun(all_reduce_nccl, k, counts=counts))]
@@ -473,23 +464,14 @@ def rings() -> list[Row]:
             ours = d2l.measure(ring, 7, number=20).median
             one = d2l.measure(lambda b=buffers: b[1].copy_(b[0]), 7, number=20).median
             sent = 2 * (k - 1) / k * 4 * count
-            rows.append(
-                Row(
-                    f"ring all-reduce of {4 * count // 10**6} MB by hand, {k} GPUs: its speed "
-                    "over NCCL's",
-                    f"{sent / theirs / 1e9:.0f} GB/s a GPU",
-                    f"{sent / ours / 1e9:.0f} GB/s a GPU; one copy reaches "
-                    f"{4 * count / one / 1e9:.0f}",
-                    theirs / ours,
-                    at_least=0.95 if k == 2 and count == 40_000_000 else 0.0,
-                )
+            yield Row(
+                f"ring all-reduce of {4 * count // 10**6} MB by hand, {k} GPUs: its speed "
+                "over NCCL's",
+                f"{sent / theirs / 1e9:.0f} GB/s a GPU",
+                f"{sent / ours / 1e9:.0f} GB/s a GPU; one copy reaches {4 * count / one / 1e9:.0f}",
+                theirs / ours,
+                at_least=0.95 if k == 2 and count == 40_000_000 else None,
             )
-    return rows
-
-
-def bottleneck() -> list[Row]:
-    """The last patient of the section on bottlenecks: on the CPU, without a GPU too."""
-    return [healed(capstone("pytorch"))]
 
 
 # ---- A transformer, sharded ----------------------------------------------------------------------
@@ -503,7 +485,7 @@ def transformer_of_778m(device, rows, sharded, recompute):
     return d2l.step_costs(step, rows, 7)
 
 
-def shards() -> list[Row]:
+def shards() -> Iterator[Row]:
     """FSDP2 against DistributedDataParallel, 1,024 tokens a row, on two GPUs."""
     found = {}
     for rows, recompute in ((4, True), (16, False)):
@@ -512,22 +494,18 @@ def shards() -> list[Row]:
             found[rows, sharded] = T, t_q, peak = [max(each) for each in zip(*runs)]
             text = f"{1e3 * T:.0f} ms, Python {1e3 * t_q:.0f}, peak {peak / 2**30:.1f} GiB"
             print(f"rows {rows}, sharded {sharded}: {text}", file=sys.stderr)
-    rows = []
     for number, what, column, bound, unit, scale in (
         (4, "peak per GPU, 4 rows, recomputation", 2, 0.4, "GiB", 2**-30),
         (16, "time of a step, 16 rows", 0, 1.0, "ms", 1e3),
     ):
         ddp, fsdp = (found[number, sharded][column] for sharded in (False, True))
-        rows.append(
-            Row(
-                f"a transformer of 778M parameters, FSDP2 against DDP: {what}",
-                f"{scale * ddp:.1f} {unit} by DDP",
-                f"{scale * fsdp:.1f} {unit}",
-                fsdp / ddp,
-                at_most=bound,
-            )
+        yield Row(
+            f"a transformer of 778M parameters, FSDP2 against DDP: {what}",
+            f"{scale * ddp:.1f} {unit} by DDP",
+            f"{scale * fsdp:.1f} {unit}",
+            fsdp / ddp,
+            at_most=bound,
         )
-    return rows
 
 
 # ---- A GPT, cut over two GPUs --------------------------------------------------------------------
@@ -542,7 +520,7 @@ def costs_of_cuts(device, options, counts):
     return costs, all_reduce_nccl(device, counts)
 
 
-def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> list[Row]:
+def planner(size: str = "774M") -> list[Row]:
     """A GPT cut in three ways over two GPUs: the section's planner against the runs.
 
     Its computing rate is that of one GPU's step, and its bandwidths are those of NCCL, for what a
@@ -550,6 +528,7 @@ def planner(size="774M", *, rows=32, b=8, tokens=1024, vocabulary=50_304) -> lis
     bytes per word for each token, but for a pipeline, whose first stage has none and holds the
     most. It does not know, either, that both devices have the matrix of the words under tp and pp.
     """
+    rows, b, tokens, vocabulary = 32, 8, 1024, 50_304
     cells = (
         "intro_1", "states_1", "activations-guess_1", "activations-lesson_1", "time_1", "time_2",
     )  # fmt: skip
@@ -644,13 +623,13 @@ def decoding_of_sizes(device, sizes, context, options):
     return [decoding_costs(device, size, context, options) for size in sizes]
 
 
-def tp_decode(sizes=("774M", "6.7B"), context=1024, **options) -> list[Row]:
+def tp_decode() -> list[Row]:
     """A token at a time from a GPT cut over two GPUs: how much faster than on one, and predicted.
 
     A step reads half of the weights and of the cache, and waits for two all-reduces a block. The
     rest of one GPU's step, t_0, stays. Both as CUDA graphs.
     """
-    found, options = [], {"context": 4096, **options}
+    sizes, context, options, found = ("774M", "6.7B"), 1024, {"context": 4096}, []
     of_ranks = torchrun(
         decoding_of_sizes, 2, uses=[captured, decoding_costs], sizes=sizes, context=context,
         options=options, seconds=150,
@@ -703,20 +682,22 @@ def classic_epochs(device, batch_size, lr, num_epochs, width):
     torch.set_num_threads(1)
     train_iter, test_iter = d2l.load_data_fashion_mnist(batch_size)
     torch.manual_seed(0)
-    net, epochs = nn.parallel.DistributedDataParallel(resnet18(width).to(device)), []  # noqa: F821
+    net, epochs = nn.parallel.DistributedDataParallel(resnet18(width).to(device)), []  # type: ignore[name-defined]  # noqa: F821
     trainer = torch.optim.SGD(net.parameters(), lr=lr)
     for _ in range(num_epochs):
         start = time.monotonic()
         for X, y in train_iter:
-            train_batch(net, X, y, trainer, device)  # noqa: F821
+            train_batch(net, X, y, trainer, device)  # type: ignore[name-defined]  # noqa: F821
         d2l.synchronize()
         seconds = time.monotonic() - start
-        epochs.append((seconds, *evaluate(net.module, test_iter, device)))  # noqa: F821
+        found = evaluate(net.module, test_iter, device)  # type: ignore[name-defined]  # noqa: F821
+        epochs.append((seconds, *found))
     return epochs
 
 
-def resnet_classic(epochs=5, width=64) -> list[Row]:
+def resnet_classic() -> list[Row]:
     """ResNet-18 on all of Fashion-MNIST, as an early edition trained it, by the section's cells."""
+    epochs, width = 5, 64
     name = f"ResNet-18 on Fashion-MNIST, {epochs} epochs"
     if not os.environ.get("D2L_DATA"):
         return [Row(name, "D2L_DATA names no 70,000 images", "", None)]
@@ -754,7 +735,27 @@ def resnet_classic(epochs=5, width=64) -> list[Row]:
 
 
 def memory() -> list[Row]:
-    return memory_rows(**one_device())
+    """Memory predicted over measured, and what recomputation saves and costs, by the section."""
+    cells = (
+        "intro", "network", "block", "whole", "count", "step", "scale-model", "loss-guess_1",
+        "peak_1", "chunks_1", "chunks_2", "recompute_1", "saw_1", "recompute-guess_2",
+    )  # fmt: skip
+    names = notebook("gpt", "recompute-guess_2", "pytorch", cells)
+    keep, again = (names["memory"][way].peak for way in ("keep", "recompute"))
+    paid = names["again"] / names["kept"] - 1
+    rows = [
+        Row(
+            f"peak memory, a GPT of {layers} blocks, V = {vocabulary}, predicted / measured",
+            *("", "", ratio, 0.9, 1.1),
+        )
+        for (vocabulary, _, layers, _), ratio in zip(names["sizes"], names["ratios"])
+    ]
+    what = "recomputation of each block: share of the peak saved"
+    return [
+        *rows,
+        Row(what, "", "", 1 - again / keep, at_least=0.4),
+        Row("the same: share of the time paid", "", "", paid, at_most=0.4),
+    ]
 
 
 def gpt_ladder() -> list[Row]:
@@ -883,6 +884,7 @@ def decoding() -> list[Row]:
     ]
 
 
+# The GPUs that the rows need.
 NEEDS = {
     hardware: 0,
     products: 2,
@@ -894,7 +896,6 @@ NEEDS = {
     planner: 2,
     tp_decode: 2,
     resnet_classic: 2,
-    bottleneck: 0,
     memory: 0,
     ladder: 1,
     gpt_ladder: 1,
@@ -906,22 +907,14 @@ NEEDS = {
 def main(names: list[str]) -> None:
     # Else NCCL's watchdog asks for events while a graph is being captured, which ends the capture
     os.environ.setdefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0")
-    known = {row.__name__: row for row in NEEDS}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
-    rows = []
-    d2l.banner(d2l.devices(max(1, d2l.num_gpus())))
-    try:
-        for name in names or known:
-            if d2l.num_gpus() < (needed := NEEDS[known[name]]):
-                print(f"{name}: needs {counted(needed, 'GPU')}, and here is {d2l.num_gpus()}")
-                continue
-            print(f"{name} ...", file=sys.stderr, flush=True)
-            rows += known[name]()
-    finally:  # A failure does not lose what was measured before
-        print(table(rows))
-    print(json.dumps({row.what: row.figure for row in rows}), file=sys.stderr)
+    here = d2l.num_gpus()
+    d2l.banner(d2l.devices(max(1, here)))
+    lacking = {
+        rows: f"it needs {counted(needed, 'GPU')}, and here is {here}"
+        for rows, needed in NEEDS.items()
+        if needed > here
+    }
+    report(NEEDS, names, "some 15 minutes on two H200s, 6 on one", lacking)
 
 
 if __name__ == "__main__":

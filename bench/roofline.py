@@ -6,14 +6,15 @@ import math
 import statistics
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from rows import Row
 
 
 def ratios(
-    d2l,
-    device,
+    d2l: Any,
+    device: Any,
     n: int,
     product: Callable[[], object],
     one: Callable[[], object],
@@ -39,7 +40,7 @@ def ratios(
     measured = d2l.device_times({**jobs, "product": product}, 15, number=number)
     P = 2 * n**3 / measured["product"]
 
-    def predicted(operator) -> float:
+    def predicted(operator: Any) -> float:
         _, inputs, weight, output = operator
         F = math.prod(output) * (2 * math.prod(weight[1:]) if weight else 1)
         shapes = [*inputs, output, *([weight] if weight else [])]

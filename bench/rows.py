@@ -1,13 +1,17 @@
-"""The rows of the benchmarks' table."""
+"""The rows that a benchmark prints, each as soon as it is measured."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass
 class Row:
-    """A line of the table: two figures, the one to judge, and what it should reach."""
+    """What is measured, what else one would use, the figure to judge, and what it should reach."""
 
     what: str
     other: str
@@ -16,22 +20,47 @@ class Row:
     at_least: float | None = None
     at_most: float | None = None
 
-    def cells(self) -> list[str]:
+    def __str__(self) -> str:
+        if self.figure is None:
+            return f"{self.what}: skipped, {self.other}"
         bounds = {">=": self.at_least, "<=": self.at_most}
         bound = ", ".join(f"{sign} {to:g}" for sign, to in bounds.items() if to is not None)
-        if self.figure is None:
-            return [self.what, self.other, self.ours, "", bound, "skipped"]
-        reached = (self.at_least is None or self.figure >= self.at_least) and (
+        judged = f" ({bound}: {'yes' if self.reached() else 'NO'})" if bound else ""
+        shown = {"instead": self.other, "here": self.ours}
+        details = "; ".join(f"{name} {text}" for name, text in shown.items() if text)
+        return f"{self.what}: {self.figure:.2f}{judged}" + (f"\n    {details}" if details else "")
+
+    def reached(self) -> bool:
+        assert self.figure is not None
+        return (self.at_least is None or self.figure >= self.at_least) and (
             self.at_most is None or self.figure <= self.at_most
         )
-        verdict = "yes" if reached else "NO"
-        return [self.what, self.other, self.ours, f"{self.figure:.2f}", bound, verdict]
 
 
-def table(rows: list[Row]) -> str:
-    head = ["what", "instead", "ours", "figure", "to reach", "reached"]
-    lines = [head] + [row.cells() for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
-    )
+Rows = Callable[[], Iterable[Row]]
+
+
+def report(
+    all_rows: Iterable[Rows],
+    names: list[str],
+    takes: str,
+    lacking: Mapping[Rows, str] = MappingProxyType({}),
+) -> None:
+    """Measure the rows of these names, by default all, and print each as soon as it is known.
+
+    First it says how long all of them take, where. What is ``lacking`` here says why, and is
+    skipped. SystemExit: there are no rows of a name.
+    """
+    known = {rows.__name__: rows for rows in all_rows}
+    if unknown := [name for name in names if name not in known]:
+        sys.exit(f"no row {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = [*(names or known)]
+    for name in [name for name in chosen if known[name] in lacking]:
+        print(f"{name}: skipped, {lacking[known[name]]}")
+        chosen.remove(name)
+    print(f"{', '.join(chosen)} ({', '.join(known)} take {takes})", flush=True)
+    for name in chosen:
+        start = time.monotonic()
+        for row in known[name]():
+            print(row, flush=True)
+        print(f"    {name} took {(time.monotonic() - start) / 60:.1f} minutes", flush=True)

@@ -1,14 +1,18 @@
-"""The benchmarks that execute sections' cells: these cells are there, and leave what is read."""
+"""The benchmarks: what they import and what they read of sections' cells is there."""
 
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from book.builder.notebook import code_cells, read_notebook
 
 import pytest
+from rows import Row, report
 from this_chapter import CHAPTER, ROOT
 
 
@@ -47,22 +51,19 @@ def uses(file: str) -> Iterator[Use]:
             continue
         tuples, beginnings = literals(function), set[str]()
         for call in calls:
-            options = {each.arg: each.value for each in call.keywords}
-            cells = call.args[3] if len(call.args) > 3 else options.get("beginnings")
+            cells = call.args[3] if len(call.args) > 3 else None
             if cells is None:
                 beginnings.add("")
             else:
                 beginnings |= {*(tuples.get(ast.unparse(cells)) or ast.literal_eval(cells))}
-        section, until = [ast.literal_eval(arg) for arg in calls[-1].args[:2]]
-        framework = ast.unparse(calls[-1].args[2]) if len(calls[-1].args) > 2 else "'mxnet'"
+        section, until, framework = [ast.literal_eval(arg) for arg in calls[-1].args[:3]]
         read = {
             node.slice.value
             for node in ast.walk(function)
             if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "names"
             if isinstance(node.slice, ast.Constant)
         }
-        for each in ("mxnet", "pytorch") if framework == "framework" else (framework.strip("'"),):
-            yield Use(function.name, section, until, each, tuple(beginnings), read)
+        yield Use(function.name, section, until, framework, tuple(beginnings), read)
 
 
 USES = [*uses("bench.py"), *uses("bench_torch.py")]
@@ -96,7 +97,7 @@ def left_out(use: Use) -> list[str]:
 
 
 def test_all_benchmarks_by_cells_are_found():
-    assert {use.function for use in USES} >= {"capstone", "one_device", "gpt_ladder", "decoding"}
+    assert {use.function for use in USES} >= {"lenet", "memory", "gpt_ladder", "decoding"}
 
 
 @pytest.mark.parametrize("use", USES, ids=lambda use: f"{use.function}-{use.framework}")
@@ -108,3 +109,89 @@ def test_a_lost_cell_and_a_lost_variable_are_noticed():
     use = next(use for use in USES if use.function == "gpt_ladder")
     assert left_out(Use(**{**vars(use), "until": "nowhere_1"})) == ["nowhere_1"]
     assert left_out(Use(**{**vars(use), "names": {"no_rates"}})) == ["no_rates"]
+
+
+# ---- What they import ----------------------------------------------------------------------------
+
+NEEDED = {"bench.py": "mxnet", "bench_torch.py": "torch"}
+
+
+def taken(program: str) -> set[tuple[str, str]]:
+    """The names that a program takes from d2l_local, each with the module that should have it.
+
+    As ``from module import name``, or as ``d2l.name`` where ``d2l`` is a backend.
+    """
+    tree, found, backends = ast.parse(program), set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("d2l_local"):
+            found |= {(node.module, each.name) for each in node.names}
+            backends |= {f"{node.module}.{each.name}" for each in node.names if each.asname}
+    [backend] = backends
+    return found | {
+        (backend, node.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "d2l"
+    }
+
+
+LACKING = """
+import importlib, importlib.util, json, sys
+for module, name in json.loads(sys.argv[1]):
+    loaded = importlib.import_module(module)
+    is_module = hasattr(loaded, "__path__") and importlib.util.find_spec(f"{module}.{name}")
+    if not is_module and not hasattr(loaded, name):
+        print(f"{module}.{name}")
+"""
+
+
+def missing(program: str) -> list[str]:
+    """What a program takes from d2l_local, and is not there: neither a name nor a module."""
+    asked = json.dumps(sorted(taken(program)))
+    done = subprocess.run(
+        [sys.executable, "-c", LACKING, asked], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("file", NEEDED)
+def test_all_that_a_benchmark_takes_is_there(file):
+    pytest.importorskip(NEEDED[file])
+    assert not missing((ROOT / "bench" / file).read_text("utf-8"))
+
+
+def test_a_deleted_import_is_noticed():
+    pytest.importorskip("mxnet")
+    program = (ROOT / "bench/bench.py").read_text("utf-8")
+    program += "\nfrom d2l_local.mxnet import _to_mxnet\nd2l.no_such_name()"
+    assert missing(program) == ["d2l_local.mxnet._to_mxnet", "d2l_local.mxnet.no_such_name"]
+
+
+# ---- What they print -----------------------------------------------------------------------------
+
+
+def test_a_row_is_printed_before_the_next_is_measured(capsys):
+    def some_rows():
+        yield Row("first", "10 by hand", "19", 1.9, at_least=1.85)
+        said = capsys.readouterr().out
+        assert said.endswith("first: 1.90 (>= 1.85: yes)\n    instead 10 by hand; here 19\n")
+        yield Row("second", "", "", 3.0, at_most=2)
+
+    report([some_rows], [], "an hour")
+    assert capsys.readouterr().out.startswith("second: 3.00 (<= 2: NO)\n    some_rows took 0.0")
+
+
+def test_first_it_says_how_long_all_take_and_what_is_skipped(capsys):
+    def none():
+        return []
+
+    def with_gpus():
+        raise AssertionError("measured")
+
+    report([none, with_gpus], [], "an hour", {with_gpus: "it needs 2 GPUs"})
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "with_gpus: skipped, it needs 2 GPUs",
+        "none (none, with_gpus take an hour)",
+    ]
+    with pytest.raises(SystemExit, match="no row nowhere; there are none, with_gpus"):
+        report([none, with_gpus], ["nowhere"], "an hour")
