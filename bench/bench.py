@@ -143,7 +143,7 @@ def lenet() -> dict:
 
     steps = {"one": names["on"](1, 256, *fused), "two": names["on"](2, 512, *fused)}
     products = {f"{n} dots": _step("dot", d2l.devices(n)) for n in (1, 2)}
-    times = d2l.compare({**steps, "Trainer": by_trainer, **products}, 15, number=3)
+    times = d2l.compare({**steps, "Trainer": by_trainer, **products}, 5, number=3)
     one, two, trained, alone, together = times.values()
     return {
         "one": 256 / one.median,

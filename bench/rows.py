@@ -49,7 +49,8 @@ def report(
     """Measure the rows of these names, by default all, and print each as soon as it is known.
 
     First it says how long all of them take, where. What is ``lacking`` here says why, and is
-    skipped. SystemExit: there are no rows of a name.
+    skipped; what fails says why, and the rest is measured. SystemExit: there are no rows of a name,
+    or some have failed.
     """
     known = {rows.__name__: rows for rows in all_rows}
     if unknown := [name for name in names if name not in known]:
@@ -59,8 +60,15 @@ def report(
         print(f"{name}: skipped, {lacking[known[name]]}")
         chosen.remove(name)
     print(f"{', '.join(chosen)} ({', '.join(known)} take {takes})", flush=True)
+    failed: list[str] = []
     for name in chosen:
         start = time.monotonic()
-        for row in known[name]():
-            print(row, flush=True)
+        try:
+            for row in known[name]():
+                print(row, flush=True)
+        except (RuntimeError, TimeoutError) as error:  # Of a process that it has started
+            failed.append(name)
+            print(f"{name}: failed, {error}", flush=True)
         print(f"    {name} took {(time.monotonic() - start) / 60:.1f} minutes", flush=True)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")

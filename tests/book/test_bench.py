@@ -187,6 +187,19 @@ def test_a_row_is_printed_before_the_next_is_measured(capsys):
     assert capsys.readouterr().out.startswith("second: 3.00 (<= 2: NO)\n    some_rows took 0.0")
 
 
+def test_the_rest_is_measured_where_a_row_fails(capsys):
+    def slow():
+        raise TimeoutError("slow was ended: it still ran after 300 seconds")
+
+    def quick():
+        yield Row("second", "", "", 3.0)
+
+    with pytest.raises(SystemExit, match="failed: slow"):
+        report([slow, quick], [], "an hour")
+    said = capsys.readouterr().out
+    assert "slow: failed, slow was ended: it still ran after 300" in said and "second: 3.00" in said
+
+
 def test_first_it_says_how_long_all_take_and_what_is_skipped(capsys):
     def none():
         return []
