@@ -598,7 +598,7 @@ def main(names: list[str]) -> None:
     if names in (["scratch"], ["scaling"]):
         print({"scratch": scratch_table, "scaling": scaling}[names[0]]())
         return
-    report(ROWS, names, "some 8 minutes on two quiet cores")
+    report(ROWS, names, "8 minutes on two busy cores")
 
 
 if __name__ == "__main__":
