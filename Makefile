@@ -1,4 +1,5 @@
 # make alone says what there is.
+# What set-up makes the environments with, if the framework runs on it.
 PYTHON    ?= python3
 
 # A row of d2l_local/base/frameworks.ini, the one list of frameworks.
@@ -21,6 +22,8 @@ CHOICE := --framework $(FRAMEWORK) $(addprefix --section ,$(SECTIONS))
 
 # The tests and notebooks start many processes; byte code spares each some seconds of compiling.
 unexport PYTHONDONTWRITEBYTECODE
+# Another Python's packages have no business in the environments.
+unexport PYTHONPATH PYTHONHOME
 
 .PHONY: always help setup run test test-unit coverage lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-again test-colab wheel test-wheel
 .DEFAULT_GOAL := help
@@ -29,7 +32,7 @@ help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 setup:  ## Make .venv and install everything into it, once; everything below begins with this
-	@$(PYTHON) -m d2l_local setup --framework $(FRAMEWORK) $(if $(PYTHONS),--python '$(PYTHONS)') $(if $(filter setup,$(MAKECMDGOALS)),,--quiet)
+	@$(PYTHON) -m d2l_local setup --framework $(FRAMEWORK) $(if $(filter setup,$(MAKECMDGOALS)),,--quiet)
 
 run: setup  ## Execute every notebook in every language; copies go to build/
 	$(PY) -m book.builder run $(CHOICE)

@@ -26,8 +26,8 @@ from pathlib import Path
 from d2l_local.base import frameworks
 from d2l_local.base.language import say, translated
 from d2l_local.base.processes import run, temporary_folder
-from d2l_local.install import installed
 from d2l_local.install.builds import BUILDS, CUDA_FOLDER, supports
+from d2l_local.install.loading import D2L
 from d2l_local.machine.nvidia import GPU, installed_gpus
 
 from packaging.requirements import Requirement
@@ -50,7 +50,7 @@ def set_up(framework: str) -> None:
     libraries = [r for r in needed if r.name.startswith("nvidia-")]
     # Named rather than asked for, because pip cannot install them on every Python.
     builds = BUILDS.get(extra, [])[:1]
-    wheels = [r for r in map(Requirement, [installed.D2L, *builds]) if not _installed(r.name)]
+    wheels = [r for r in map(Requirement, [D2L, *builds]) if not _installed(r.name)]
     if wheels:
         names = ", ".join(map(str, wheels))
         print(translated("installing {names}: {why}", names=names, why=why), flush=True)

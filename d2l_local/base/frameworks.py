@@ -37,10 +37,6 @@ class Framework:
     unlocked: str = ""
     systems: tuple[str, ...] = ()
     disk: str = ""
-    download: str = ""
-    minutes: str = ""
-    build_disk: tuple[str, ...] = ()
-    build_download: tuple[str, ...] = ()
 
     @property
     def venv(self) -> str:
@@ -66,7 +62,7 @@ class Framework:
         return not self.systems or sys.platform in self.systems
 
 
-_LISTS = ("distributions", "pythons", "lock", "systems", "build_disk", "build_download")
+_LISTS = ("distributions", "pythons", "lock", "systems")
 
 
 @functools.lru_cache

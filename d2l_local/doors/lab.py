@@ -14,12 +14,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 from d2l_local.base import frameworks
 from d2l_local.base.language import say
 from d2l_local.install import installed
+from d2l_local.machine import host
 
 
 def main(arguments: list[str]) -> int:
@@ -27,49 +26,45 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m d2l_local lab",
         description="Open JupyterLab on the notebooks.",
-        epilog="Other options are JupyterLab's, such as --no-browser or --port=9999",
+        epilog="All other options are JupyterLab's, such as --no-browser or --port 9999",
+        allow_abbrev=False,  # --lab... is JupyterLab's
     )
-    parser.add_argument(
-        "edition", nargs="?", type=Path, help="a folder that get has made, in place of these two:"
-    )
+    parser.add_argument("--book", type=Path, help="the folder that get has made, if not here")
     parser.add_argument("--framework", choices=list(frameworks.load()))
     parser.add_argument("--language", help="else one of the variable LANGUAGE, else en")
     options, others = parser.parse_known_args(arguments)
-    framework = options.framework or installed.framework()
+    book = options.book or (installed.ROOT if installed.checkout() else Path(installed.FOLDER))
     try:
-        edition = options.edition or find(framework, options.language)
-        if not (edition / "index.ipynb").is_file():
-            raise ValueError(
-                f"{edition} holds no notebooks of this book, as index.ipynb is not there"
-            )
+        edition = find(book, options.framework or installed.framework(), options.language)
         if not installed.has_jupyterlab():
             raise RuntimeError(
                 f"JupyterLab is not installed in this Python, {sys.executable}. Type: "
-                f"{installed.open_notebooks(edition, framework)}"
+                f"{installed.install_jupyterlab()}"
             )
     except (RuntimeError, ValueError) as error:
         print(f"Not opened: {error}", file=sys.stderr)
         return 1
-    with places_to_write():
-        start(edition.resolve(), others)
+    with home():
+        start(book.resolve(), edition, others)
     return 0
 
 
-def find(framework: str, language: str | None) -> Path:
-    """The folder of an edition, in the clone, or where ``get`` puts it.
+def find(book: Path, framework: str, language: str | None) -> str:
+    """The first notebook of an edition, as seen from the folder of the book.
 
     Raises ValueError for an edition that there is not.
     """
-    editions = installed.editions(framework)
-    there_is = sorted(path.parent.name for path in editions.glob("*/index.ipynb"))
+    editions = Path("chapters", framework)
+    there_is = sorted(path.parent.name for path in (book / editions).glob("*/index.ipynb"))
     if not there_is:
         raise ValueError(
-            f"there are no notebooks in {editions}. To have them, type: {installed.get_notebooks()}"
+            f"there are no notebooks in {book / editions}. To have them, type: "
+            f"{installed.command('get')}"
         )
     language = language or spoken(there_is)
     if language not in there_is:
         raise ValueError(f"there is no language {language}; there is: {' '.join(there_is)}")
-    return editions / language
+    return (editions / language / "index.ipynb").as_posix()
 
 
 def spoken(languages: list[str]) -> str:
@@ -79,64 +74,31 @@ def spoken(languages: list[str]) -> str:
     return next((code for code in codes if code in languages), languages[0])
 
 
-def root_of(edition: Path) -> Path:
-    """The folder that holds all that an edition links to."""
-    return installed.ROOT if edition.is_relative_to(installed.ROOT) else edition.parents[1]
-
-
 @contextlib.contextmanager
-def places_to_write() -> Iterator[None]:
-    """Give Jupyter, IPython and Matplotlib a folder for settings where theirs cannot be written."""
-    from jupyter_core import paths
-
-    home = Path(os.path.expanduser("~"))
-    theirs = {
-        "JUPYTER_CONFIG_DIR": paths.jupyter_config_dir(),
-        "JUPYTER_DATA_DIR": paths.jupyter_data_dir(),
-        "JUPYTER_RUNTIME_DIR": paths.jupyter_runtime_dir(),
-        "IPYTHONDIR": os.environ.get("IPYTHONDIR", home / ".ipython"),
-        "MPLCONFIGDIR": os.environ.get("MPLCONFIGDIR", home / ".config" / "matplotlib"),
-    }
-    closed = [name for name, folder in theirs.items() if not installed.writable(Path(folder))]
-    with tempfile.TemporaryDirectory(prefix="d2l-lab-") as instead:
-        os.environ.update({name: os.path.join(instead, name.lower()) for name in closed})
-        if closed:
+def home() -> Iterator[None]:
+    """Give JupyterLab, and the kernels that it starts, a home folder where there is none."""
+    with contextlib.ExitStack() as stack:
+        if not host.has_home():
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="d2l-lab-"))
+            os.environ["HOME"] = folder
             say("Your home folder cannot be written, so settings of JupyterLab last until it ends")
         yield
 
 
-def start(edition: Path, others: list[str]) -> None:
+def start(book: Path, first: str, others: list[str]) -> None:
     """Start JupyterLab in this process, which ends as JupyterLab does."""
     from jupyterlab.labapp import LabApp
 
-    root = root_of(edition)
-    if not installed.writable(edition):
+    if not host.writable((book / first).parent):
         say(
             "{folder} cannot be written, so nothing is saved there. To have notebooks of your own, "
             "type in a folder of yours: {command}",
-            folder=edition,
-            command=installed.get_notebooks(),
+            folder=book,
+            command=installed.command("get"),
         )
-    first = quote((edition / "index.ipynb").relative_to(root).as_posix())
-    options = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first}"]
+    options = [f"--ServerApp.root_dir={book}", f"--LabApp.default_url=/lab/tree/{first}"]
     # It asks npm for language servers, and with it waits for ever if npm has no home to write in.
     options.append("--LanguageServerManager.autodetect=False")
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # In a container, in WSL, on a server
         options.append("--allow-root")
-    with open(__file__, encoding="utf-8") as lock:
-        _wait_for_turn(lock)
-        server = LabApp.initialize_server([*options, *others])
-        server.io_loop.add_callback(lock.close)  # By then it listens
-        server.start()
-
-
-def _wait_for_turn(lock: Any) -> None:
-    """One server at a time looks for a free port: of two that find the same, one would be gone.
-
-    Readers share this file where they share the book, and its lock needs no leave to write.
-    """
-    if sys.platform != "win32":
-        import fcntl
-
-        with contextlib.suppress(OSError):  # A disk without locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    LabApp.launch_instance([*options, *others])

@@ -9,14 +9,15 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import platform
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
+from pathlib import Path
 
 from d2l_local.base import frameworks, processes
 from d2l_local.install import builds, installed
@@ -160,15 +161,22 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
     framework = facts["framework"]
     # As the answer has it, because asking the driver in this process could hang.
     build = facts["nvidia"].get("fitting_build", "mxnet")
+    for found, pin in installed.of_other_versions(framework["name"]):
+        yield f"{found} is installed, and the chapter is for {pin}", installed.pip_install(pin)
     if error := framework.get("error"):
         row = FRAMEWORKS[framework["name"]]
         reason = f"{row.title} does not run: {error}"
         if known := _other_pythons(row):
             reason += f". {known}"
-        yield reason, framework.get("command") or installed.set_up(framework["name"], build)
-    if len(builds := installed.installed_builds()) > 1:
-        reason = f"both {' and '.join(builds)} are installed, and each overwrote files of the other"
+        command = framework.get("command") or installed.set_up(framework["name"])
+        if named := _from_pythonpath("numpy", row.module):
+            reason, command = f"{reason}. {named}", "unset PYTHONPATH"
+        yield reason, command
+    if len(both := builds.installed_builds()) > 1:
+        reason = f"both {' and '.join(both)} are installed, and each overwrote files of the other"
         yield reason, installed.switch_to(build)
+    if not facts["packages"]["d2l"]:
+        yield f"{installed.D2L} is not installed", installed.pip_install(installed.D2L)
     if error := facts["data"].get("error"):
         yield f"the data set cannot be read: {error}", "unset D2L_DATA"
 
@@ -180,11 +188,6 @@ def _notes(facts: dict) -> Iterator[str]:
         yield f"{known}; where something fails here, make a new environment with one of these"
     if facts["framework"].get("mps"):
         yield "PyTorch could use Apple's GPU (mps), but the chapter does not: its device is the CPU"
-    if time.get_clock_info("time").resolution > 1e-3:
-        yield (
-            "this Python counts the time of day in steps of 16 ms, so bars in timelines are that "
-            "coarse; Python 3.13 has a fine clock on Windows"
-        )
     needed = FRAMEWORKS[facts["framework"]["name"]].memory
     total, available = facts["memory"].values()
     free = total if available is None else available
@@ -193,6 +196,17 @@ def _notes(facts: dict) -> Iterator[str]:
             f"the largest notebook takes {needed} GiB of memory, and {free} are free; where memory "
             "runs out, the system kills a notebook's kernel, which cannot say why"
         )
+
+
+def _from_pythonpath(*libraries: str) -> str:
+    """Which of these libraries Python takes from a folder that PYTHONPATH names, if any."""
+    folders = [Path(each) for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    for library in libraries:
+        spec = importlib.util.find_spec(library)
+        for folder in folders:
+            if spec and spec.origin and Path(spec.origin).is_relative_to(folder.absolute()):
+                return f"{library} comes from {folder}, which PYTHONPATH names"
+    return ""
 
 
 def _other_pythons(row: frameworks.Framework) -> str:
@@ -227,9 +241,7 @@ def table(facts: dict) -> str:
     verdict = "Ready" if facts["ready"] else "Not ready"
     lines = [f"{name:<{width}}  {value}" for name, value in rows]
     lines += ["", *(f"Note: {note}" for note in facts["notes"])]
-    command = facts["command"]
-    gap = "\n" if "\n" in command else " "  # Of several lines, all can be copied at once
-    return "\n".join([*lines, f"{verdict}: {facts['verdict']}. Type:{gap}{command}"])
+    return "\n".join([*lines, f"{verdict}: {facts['verdict']}. Type: {facts['command']}"])
 
 
 def _rows(facts: dict) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,7 @@ CUDA_LIBRARIES = [
 # Where d2l_local.colab puts them: Colab's own CUDA libraries have files of the same names.
 CUDA_FOLDER = Path(__file__).parents[1] / "cuda"
 
+WHEELS = ("mxnet", "mxnet-cu112")
 # The builds by the names of their extras in pyproject.toml, with what each alone needs.
 BUILDS = {
     "mxnet": ["mxnet==1.9.1"],
@@ -56,9 +57,14 @@ def fitting_build() -> str:
     return "cu112" if any(map(supports, nvidia.installed_gpus())) else "mxnet"
 
 
+def installed_builds() -> list[str]:
+    """The distributions of MXNet that are installed. Of two, each has overwritten the other."""
+    return [name for name in WHEELS if any(importlib.metadata.distributions(name=name))]
+
+
 def gpu_wheel_installed() -> bool:
     """Whether MXNet's GPU build (``mxnet-cu112``) is installed, beside the CPU build or alone."""
-    return any(importlib.metadata.distributions(name="mxnet-cu112"))
+    return "mxnet-cu112" in installed_builds()
 
 
 def missing_cuda_libraries() -> list[tuple[str, str]]:

@@ -1,45 +1,30 @@
 """What is installed in this Python, and what to type to change it.
 
-The commands suit the way in which this Python was made: by conda, by set-up in a clone, or by the
-reader. Nothing here installs anything, and no other package is needed.
+The commands begin with this Python, so that they work on every system and wherever this is said.
+Nothing here installs anything, and no other package is needed.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import itertools
 import os
-import re
 import shlex
-import shutil
 import subprocess
 import sys
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.install import uv
-from d2l_local.install.builds import BUILDS
+from d2l_local.install.builds import BUILDS, installed_builds
+from d2l_local.install.loading import D2L
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = "computational-performance"  # Where `get` puts the notebooks, if no other is named
+ROOT = uv.ROOT
+FOLDER = "computational-performance"  # Where `get` puts the book, if no other is named
 # The environments that set-up makes.
 VENVS = {name: ROOT / framework.venv for name, framework in frameworks.load().items()}
-
-NEXT = "\n"  # Between commands where a shell may not know `&&`
-WHEELS = frameworks.load()["mxnet"].distributions
-D2L = "d2l==1.0.3"
 TORCH = "torch==2.13.0"
-
-
-class LoadError(ImportError):
-    """A framework cannot be loaded here, and ``command`` is what to type about it."""
-
-    def __init__(self, reason: str, command: str) -> None:
-        super().__init__(f"{reason}. Type: {command}")
-        self.reason = reason
-        self.command = command
 
 
 def version(distribution: str) -> str | None:
@@ -50,26 +35,27 @@ def version(distribution: str) -> str | None:
         return None
 
 
+def title(library: str) -> str:
+    """What readers call a library that Python imports by this name."""
+    titles = {row.module: row.title for row in frameworks.load().values()}
+    return {**titles, "numpy": "NumPy"}.get(library, library)
+
+
 def framework() -> str:
-    """The framework that this Python is for: the first that it has, or has all extras for.
-
-    With none, the table's first of those that run on this system.
-    """
+    """The framework that this Python has; with none or several, the table's first of them."""
     table = frameworks.load()
-    has = [name for name, row in table.items() if any(map(version, row.distributions))]
-    asked = (name for name, row in table.items() if _has_all_of(row.extra))
-    return next(itertools.chain(has, asked), frameworks.fitting())
+    has = (name for name, row in table.items() if any(map(version, row.distributions)))
+    return next(has, frameworks.fitting())
 
 
-def _has_all_of(extra: str) -> bool:
-    """Whether there is all that this package asks for with an extra and not without it."""
-    try:
-        asked = importlib.metadata.requires("d2l-local") or []
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    lines = [line for line in asked if f"extra == '{extra}'" in line.replace('"', "'")]
-    # A marker of Python's version keeps MXNet from some, on which nobody can tell by this.
-    return bool(lines) and all(version(re.split(r"[^\w.-]", line)[0]) for line in lines)
+def checkout() -> bool:
+    """Whether this package is imported from the repository rather than from site-packages."""
+    return (ROOT / "Makefile").is_file() and (ROOT / "environment.yml").is_file()
+
+
+def has_jupyterlab() -> bool:
+    """Whether this Python can open notebooks."""
+    return importlib.util.find_spec("jupyterlab") is not None
 
 
 def lacking(framework: str) -> list[str]:
@@ -80,18 +66,63 @@ def lacking(framework: str) -> list[str]:
     return [package for package in wanted if not version(package.partition("==")[0])]
 
 
-def installed_builds() -> list[str]:
-    """The distributions of MXNet that are installed. Of two, each has overwritten the other."""
-    return [name for name in WHEELS if version(name)]
+def of_other_versions(framework: str) -> Iterator[tuple[str, str]]:
+    """Distributions whose version is not the one that the chapter is for, and what that is."""
+    pins = [D2L]
+    if framework == "mxnet":
+        pins += [build[0] for build in BUILDS.values()]
+    for pin in pins:
+        name, _, wanted = pin.partition("==")
+        if (found := version(name)) and found != wanted:
+            yield f"{name} {found}", pin
+
+
+# --- What to type ---------------------------------------------------------------------------------
+
+
+def command(*words: str, python: Path | None = None) -> str:
+    """What to type for a command of this package, with this Python if none is given."""
+    return " ".join([_from_here(python or Path(sys.executable)), "-m d2l_local", *words])
+
+
+def set_up(framework: str) -> str:
+    """What to type to come to a Python in which a framework's notebooks run.
+
+    Where there is no build of it for this system, that of another one.
+    """
+    if not frameworks.load()[framework].runs_here:
+        framework = frameworks.fitting()
+    chosen = [] if framework == frameworks.fitting() else ["--framework", framework]
+    if not checkout():
+        return command("get", *chosen)
+    venv = VENVS[framework]
+    if Path(sys.prefix).resolve() == venv:  # It is this one, so it must be broken
+        return command("setup", *chosen, "--anew")
+    if _ready(framework):
+        return command("lab", python=uv.python_in(venv))
+    return command("setup", *chosen)
+
+
+def lab(framework: str | None = None, language: str | None = None, book: Path | None = None) -> str:
+    """What to type to open notebooks with this Python: by default those that ``lab`` chooses."""
+    chosen = [f"--framework {framework}"] if framework else []
+    chosen += [f"--language {language}"] if language else []
+    chosen += [f"--book {_from_here(book)}"] if book else []
+    return command("lab", *chosen)
+
+
+def read(framework: str) -> str:
+    """What to type to open the notebooks of this Python's framework, or to come to them."""
+    if checkout():
+        return lab() if has_jupyterlab() else set_up(framework)
+    return lab() if Path(FOLDER).is_dir() else command("get")
 
 
 def switch_to(build: str) -> str:
     """What to type to have one of `BUILDS` in place of whatever of MXNet is installed."""
-    if _conda() and checkout():
-        return _create_environment(build)
     install = pip_install(*BUILDS[build])
-    installed = installed_builds()
-    return f"{_pip('uninstall')} {' '.join(installed)} && {install}" if installed else install
+    there = installed_builds()
+    return f"{_pip('uninstall')} {' '.join(there)} && {install}" if there else install
 
 
 def pip_install(*packages: str) -> str:
@@ -102,124 +133,15 @@ def pip_install(*packages: str) -> str:
     return f"{_pip('install')} --no-deps {' '.join(map(_quoted, packages))}"
 
 
-def install_torch() -> str:
-    """What to type to have PyTorch in this Python, in the build that fits the machine.
-
-    uv chooses it, which pip cannot: pip's for Linux comes with gigabytes of CUDA.
-    """
-    path, python = uv.found(), _quoted(sys.executable)
-    start = _from_here(Path(path)) if path else f"{_pip('install')} uv && {python} -m uv"
-    options = " ".join([f"--python {python}", *uv.for_this_machine()])
-    return f"{start} pip install {options} {TORCH}"
+def install_jupyterlab() -> str:
+    """What to type to be able to open notebooks in this Python."""
+    return f"{_pip('install')} jupyterlab"
 
 
-def set_up(framework: str, build: str = "mxnet") -> str:
-    """What to type to come to a Python in which the chapter runs; MXNet in one of `BUILDS`."""
-    if not frameworks.load()[framework].runs_here:
-        return _build_container()
-    if not checkout():
-        if framework == "mxnet":
-            return pip_install(D2L, *BUILDS[build], "graphviz")
-        # Unlike MXNet, other frameworks ask for what they need.
-        return f"{install_torch()} && {pip_install(D2L)}"
-    if _conda() and framework == "mxnet":
-        return _create_environment(build)
-    venv = VENVS[framework]
-    if _ready(framework) and not _in(venv):
-        return f"{_from_here(uv.python_in(venv))} -m d2l_local"
-    if _in(venv):  # It is this one, so it must be broken
-        return f"{_remove(venv)} && {_make('setup', framework)}"
-    return _make("setup", framework)
-
-
-def read(framework: str, language: str = "en") -> str:
-    """What to type to open the notebooks, or to come to them."""
-    if not checkout():
-        if copy := _latest_copy(framework):
-            return open_notebooks(copy, framework)
-        return get_notebooks()
-    made = _ready(framework) and _in(VENVS[framework])
-    if _has_make() and (made or not has_jupyterlab()):
-        return _make("lab", framework) + (f" LANGUAGE={language}" if language != "en" else "")
-    return open_notebooks(ROOT / "chapters" / framework / language, framework)
-
-
-def open_edition(framework: str) -> str:
-    """What to type to open a framework's notebooks in the environment that set-up has made."""
-    if _has_make():
-        return _make("lab", framework)
-    chosen = "" if framework == frameworks.fitting() else f" --framework {framework}"
-    return f"{_from_here(uv.python_in(VENVS[framework]))} -m d2l_local lab{chosen}"
-
-
-def _latest_copy(framework: str) -> Path | None:
-    """The folder of an edition that ``python -m d2l_local get`` has copied to below this one."""
-    try:
-        found = [path.parent for path in Path.cwd().glob(f"*/{framework}/*/index.ipynb")]
-        return max(found, key=lambda folder: folder.stat().st_mtime, default=None)
-    except OSError:  # Of some other folder, such as one whose server is away
-        return None
-
-
-def open_notebooks(folder: Path, framework: str) -> str:
-    """What to type to open the notebooks of a folder, and before that to get what this needs."""
-    lab = f"-m d2l_local lab {_from_here(folder)}"
-    if has_jupyterlab():
-        return f"{_quoted(sys.executable)} {lab}"
-    if not checkout():
-        return f"{_pip('install')} jupyterlab && {_quoted(sys.executable)} {lab}"
-    venv = VENVS[framework]
-    python = "python" if _conda() and framework == "mxnet" else _from_here(uv.python_in(venv))
-    if _ready(framework):
-        return f"{python} {lab}"
-    first = set_up(framework)
-    return first if NEXT in first else f"{first} && {python} {lab}"  # Set-up says what comes next
-
-
-def get_notebooks() -> str:
-    """What to type to have notebooks of one's own."""
-    return f"{_quoted(sys.executable)} -m d2l_local get"
-
-
-def has_jupyterlab() -> bool:
-    """Whether this Python can open notebooks."""
-    return importlib.util.find_spec("jupyterlab") is not None
-
-
-def editions(framework: str) -> Path:
-    """The folder that has one for each language, with a framework's notebooks."""
-    return (ROOT / "chapters" if checkout() else Path(FOLDER)) / framework
-
-
-def nearest(folder: Path) -> Path:
-    """A folder, or the one that is there in which it would be made."""
-    return next(path for path in (folder, *folder.absolute().parents) if path.exists())
-
-
-def writable(folder: Path) -> bool:
-    """Whether a folder can be written or, if there is none yet, made.
-
-    By trying: what a system says of permissions leaves out full disks and Windows' lists.
-    """
-    try:
-        with tempfile.TemporaryFile(dir=nearest(folder), buffering=0) as file:
-            file.write(bytes(4096))
-    except OSError:
-        return False
-    return True
-
-
-def checkout() -> bool:
-    """Whether this package is imported from the repository rather than from site-packages."""
-    return (ROOT / "Makefile").is_file() and (ROOT / "environment.yml").is_file()
-
-
-def _conda() -> bool:
-    return Path(sys.prefix, "conda-meta").is_dir()
-
-
-def _in(venv: Path) -> bool:
-    return Path(sys.prefix).resolve() == venv
+def rename(file: Path) -> str:
+    """What to type to give a file of the reader's another name."""
+    move = "move" if sys.platform == "win32" else "mv"
+    return f"{move} {_from_here(file)} {_from_here(file.with_name(f'my_{file.name}'))}"
 
 
 def _ready(framework: str) -> bool:
@@ -227,57 +149,11 @@ def _ready(framework: str) -> bool:
     return (VENVS[framework] / f"ready-{framework}").exists()
 
 
-def _create_environment(build: str) -> str:
-    file, name = {
-        "mxnet": ("environment-cpu.yml", "d2l-local-cpu"),
-        "cu112": ("environment.yml", "d2l-local"),
-    }[build]
-    return f"conda env create --file {_from_here(ROOT / file)} && conda activate {name}"
-
-
 def _pip(action: str) -> str:
-    python = _quoted(sys.executable)
+    python = _from_here(Path(sys.executable))
     if importlib.util.find_spec("pip"):
         return f"{python} -m pip {action}" + (" --yes" if action == "uninstall" else "")
-    # Environments without pip are uv's
-    return f"{_from_here(Path(uv.found() or 'uv'))} pip {action} --python {python}"
-
-
-def _build_container() -> str:
-    source = _from_here(ROOT) if checkout() else f"{_repository()}.git"
-    return (
-        f"docker build -t d2l-local {source}{NEXT}docker run --rm -p 127.0.0.1:8888:8888 d2l-local"
-    )
-
-
-def _repository() -> str:
-    """The repository's address, which pyproject.toml names and an installed package repeats."""
-    addresses = importlib.metadata.metadata("d2l-local").get_all("Project-URL") or []
-    return dict(address.split(", ") for address in addresses)["Repository"]
-
-
-def _has_make() -> bool:
-    """Whether the Makefile is for this system: macOS has a make of 2006, and Windows none."""
-    return sys.platform == "linux" and bool(shutil.which("make"))
-
-
-def _make(target: str, framework: str) -> str:
-    """What to type in the clone for a target that is a command of ``d2l_local``, too."""
-    here = Path.cwd() == ROOT
-    if _has_make():
-        folder = "" if here else f"-C {_from_here(ROOT)} "
-        return f"make {folder}{target}" + (
-            "" if framework == frameworks.default() else f" FRAMEWORK={framework}"
-        )
-    python = "python" if sys.platform == "win32" else "python3"
-    return ("" if here else f"cd {_from_here(ROOT)}{NEXT}") + (
-        f"{python} -m d2l_local {target} --framework {framework}"
-    )
-
-
-def _remove(folder: Path) -> str:
-    command = "rmdir /s /q" if sys.platform == "win32" else "rm -rf"
-    return f"{command} {_from_here(folder)}"
+    return f"{command('uv')} pip {action} --python {python}"  # Set-up's environments have no pip
 
 
 def _from_here(path: Path) -> str:

@@ -1,52 +1,28 @@
-"""uv, which makes the environments: where it is, and what it has to be told of pip's settings."""
+"""uv, which makes the environments, and where it takes packages from: as pip's settings say."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import os
-import shutil
 import sys
-import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
+from d2l_local.base import processes
+
+ROOT = Path(__file__).resolve().parents[2]
 BIN = "Scripts" if sys.platform == "win32" else "bin"
-# Where set-up fetches one to, in a clone.
-FETCHED = Path(__file__).resolve().parents[2] / ".uv"
-# uv has its own names for three of pip's settings; a reader who set pip's means uv too.
+FOLDER = ROOT / ".uv"  # Where set-up fetches it to: uv of another version knows other options
+# What pip's settings say of where packages come from, by uv's names. A reader who told pip means
+# uv, too. Pip's other settings are for the reader's own environments, such as ``user``.
 SETTINGS = {
-    "UV_FIND_LINKS": "PIP_FIND_LINKS",
-    "UV_DEFAULT_INDEX": "PIP_INDEX_URL",
-    "SSL_CERT_FILE": "PIP_CERT",
+    "index-url": "UV_DEFAULT_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "cert": "SSL_CERT_FILE",
 }
-
-
-def found() -> str | None:
-    """The path of a uv: of the machine, of this Python or of the clone; None if there is none."""
-    folders = (os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts"), FETCHED / BIN)
-    return shutil.which("uv", path=os.pathsep.join(map(str, folders)))
-
-
-def settings() -> dict[str, str]:
-    """Those of pip's settings that uv has not been given, by uv's names."""
-    return {
-        name: ",".join(value.split()) if name == "UV_FIND_LINKS" else value  # uv's separator
-        for name, pip_s in SETTINGS.items()
-        if not os.environ.get(name) and (value := os.environ.get(pip_s))
-    }
-
-
-def elsewhere() -> bool:
-    """Whether the reader has named where packages come from."""
-    named = {**os.environ, **settings()}
-    return any(named.get(name) for name in ("UV_FIND_LINKS", "UV_DEFAULT_INDEX"))
-
-
-def for_this_machine() -> list[str]:
-    """The option that chooses PyTorch's build: for CUDA where there is a driver, else for the CPU.
-
-    uv takes it from PyTorch's own address then. A reader who has named another may reach no other
-    than that, and gets what it offers.
-    """
-    return [] if elsewhere() else ["--torch-backend=auto"]
+# Another Python's packages have no business in the environments.
+NOT_OURS = {"PYTHONPATH": None, "PYTHONHOME": None}
 
 
 def python_in(venv: Path) -> Path:
@@ -54,19 +30,41 @@ def python_in(venv: Path) -> Path:
     return venv / BIN / ("python.exe" if sys.platform == "win32" else "python")
 
 
-def brings_cuda() -> bool:
-    """Whether PyTorch's build for this machine has CUDA's libraries with it, which are gigabytes.
+def found() -> str | None:
+    """The path of the clone's uv; None where it has not been fetched yet."""
+    path = FOLDER / BIN / ("uv.exe" if sys.platform == "win32" else "uv")
+    return str(path) if path.exists() else None
 
-    An index has none other for Linux. What a page or folder of builds has is not known.
+
+def settings(python: str | Path | None = None) -> dict[str, str]:
+    """Where packages come from, by uv's names, as uv's or else pip's variables and files say.
+
+    ``python`` is one whose pip is asked, the one beside the clone's uv if it is not given.
     """
-    named = {**os.environ, **settings()}
-    if named.get("UV_FIND_LINKS"):
-        return False
-    if named.get("UV_DEFAULT_INDEX"):
-        return sys.platform == "linux"
-    return has_driver()
+    command = [str(python or python_in(FOLDER)), "-m", "pip", "config", "list"]
+    said = ""
+    with contextlib.suppress(OSError, TimeoutError):
+        said = processes.completed(command, 60, "pip config", **NOT_OURS).stdout
+    values = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    chosen: dict[str, str] = {}
+    for option, name in SETTINGS.items():
+        for section in (":env:", "install", "global"):  # As pip does, the first one counts
+            if (key := f"{section}.{option}") in values and not os.environ.get(name):
+                words = ast.literal_eval(values[key]).split()
+                chosen.setdefault(name, ",".join(words))  # uv's separator
+    return chosen
 
 
-def has_driver() -> bool:
-    """Whether there is an NVIDIA driver, as uv finds out; asking the driver itself could hang."""
-    return os.path.exists("/proc/driver/nvidia/version") or bool(shutil.which("nvidia-smi"))
+def elsewhere(settings: Mapping[str, str | None]) -> bool:
+    """Whether the reader has named where packages come from."""
+    named = {**os.environ, **settings}
+    return any(named.get(name) for name in ("UV_FIND_LINKS", "UV_DEFAULT_INDEX"))
+
+
+def for_this_machine(settings: Mapping[str, str | None]) -> list[str]:
+    """The option that chooses PyTorch's build: for CUDA where there is a driver, else for the CPU.
+
+    uv takes it from PyTorch's own address then. A reader who has named another may reach no other
+    than that, and gets what it offers.
+    """
+    return [] if elsewhere(settings) else ["--torch-backend=auto"]

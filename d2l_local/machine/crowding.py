@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from d2l_local.base.language import say
 from d2l_local.machine.cores import cores_of_process, work_of_two
+from d2l_local.machine.host import cpu_quota
 
 import psutil
 
@@ -48,10 +49,11 @@ class Crowding:
 
             assert two < 0.8 * one or crowding.excuses("two devices are faster than one")
 
-        It is so on fewer than two cores, where others took more than a twentieth of them, and where
-        two cores together hardly do more than one: asked only now, of a block that was entered.
+        It is so on fewer than two cores or a quota of fewer, where others took more than a
+        twentieth of them, and where two cores together hardly do more than one: asked only now, of
+        a block that was entered.
         """
-        if len(cores_of_process()) < 2:
+        if min(len(cores_of_process()), cpu_quota()) < 2:
             say("Not judged on a single core: {claim}.", claim=claim)
             return True
         if self.share > MOST:

@@ -133,8 +133,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from d2l_local.base.language import columns, padded, translated
-from d2l_local.install import builds, installed
-from d2l_local.install.installed import LoadError
+from d2l_local.install import builds
+from d2l_local.install.loading import LoadError
 from d2l_local.machine.host import cpu_flags, num_cores
 from d2l_local.prepare_mxnet import libraries, numpy_view
 
@@ -221,8 +221,8 @@ def load() -> Report:
     """Import MXNet with the settings of this module and return what was done.
 
     Only the first call does anything. If MXNet is in the process already, nothing can be set any
-    more: a `RuntimeWarning` says what is lost. Raises `LoadError` if MXNet is not installed or
-    misses a library, or if ``DMLC_ROLE`` is left of a job; another `RuntimeWarning` says if both of
+    more: a `RuntimeWarning` says what is lost. Raises `LoadError` if MXNet misses
+    a library, or if ``DMLC_ROLE`` is left of a job; another `RuntimeWarning` says if both of
     its builds are installed.
     """
     global _report
@@ -367,7 +367,9 @@ def _is_count(value: str) -> bool:
 
 
 def _import_mxnet():
-    if len(both := installed.installed_builds()) > 1:
+    if len(both := builds.installed_builds()) > 1:
+        from d2l_local.install import installed
+
         warnings.warn(
             f"Both {' and '.join(both)} are installed, and each overwrote files of the other. "
             f"Type: {installed.switch_to(builds.fitting_build())}",
@@ -377,11 +379,6 @@ def _import_mxnet():
     try:
         with _without("sklearn"):
             return importlib.import_module("mxnet")
-    except ModuleNotFoundError as error:
-        if error.name != "mxnet":
-            raise
-        reason = f"MXNet is not installed in this Python, {sys.executable}"
-        raise LoadError(reason, installed.set_up("mxnet", builds.fitting_build())) from error
     except OSError as error:
         raise _explain(str(error)) from error
 
@@ -405,6 +402,8 @@ def _without(module: str) -> Iterator[None]:
 
 def _explain(message: str) -> LoadError:
     """What to do about a shared object that libmxnet.so could not load."""
+    from d2l_local.install import installed
+
     if "libcuda.so" in message:
         return LoadError(
             f"MXNet's GPU build, mxnet-cu112, needs an NVIDIA driver, and this machine has none "
@@ -418,7 +417,7 @@ def _explain(message: str) -> LoadError:
         )
     return LoadError(
         f"MXNet's library cannot be loaded: {message}",
-        installed.set_up("mxnet", builds.fitting_build()),
+        installed.set_up("mxnet"),
     )
 
 

@@ -20,7 +20,7 @@ import platform
 from pathlib import Path
 
 from d2l_local.base import processes
-from d2l_local.install.installed import LoadError
+from d2l_local.install.loading import LoadError
 
 ARM = platform.machine() == "aarch64"
 

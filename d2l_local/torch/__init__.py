@@ -17,16 +17,11 @@ from typing import Any as _Any
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
-from d2l_local.install import installed
+from d2l_local.install import loading
 
-try:
-    import torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
-        raise
-    reason = f"PyTorch is not installed in this Python, {sys.executable}"
-    raise installed.LoadError(reason, installed.set_up("pytorch")) from error
+loading.require("pytorch", "torch", "numpy")
 
+import torch  # noqa: E402
 
 # Backpropagation has a thread for each GPU, and the first product of each thread says so.
 warnings.filterwarnings("ignore", message="Attempting to run cuBLAS, but there was no current CUDA")
@@ -48,6 +43,7 @@ def _import_d2l() -> types.ModuleType:
             "torchvision", f"torchvision cannot be imported here ({error}); install the build of "
             f"it that belongs to PyTorch {torch.__version__}"
         )  # fmt: skip
+    loading.require_d2l("pytorch")
     try:
         return importlib.import_module("d2l.torch")
     finally:
