@@ -250,3 +250,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1
+    except PermissionError as error:
+        where = "clone the repository into a folder of yours"
+        print(f"{error.filename} cannot be written: {where}", file=sys.stderr)
+        return 1

@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -178,15 +179,15 @@ def say_ready(made: Environment) -> None:
 
 
 def warn_of_closed_python(made: Environment) -> None:
-    """Warn where others may enter the clone, but not the folder of its Python: a class, say."""
+    """Warn where others cannot enter the folder of the Python, and may enter the clone: a class."""
     python = made.python.resolve()
-    closed = [folder for folder in python.parents if not folder.stat().st_mode & 0o001]
-    here = "--web" if made is WEB else f"--framework {made.name}"
-    command = f"/usr/bin/python3 -m d2l_local setup {here} --anew"
-    if closed and all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents)):
+    around = {*python.parents} - {ROOT, *ROOT.parents}
+    if closed := [folder for folder in around if not folder.stat().st_mode & 0o001]:
+        here = "--web" if made is WEB else f"--framework {made.name}"
         print(
             f"Only you can use {made.folder.name}: its Python, {python}, lies in {closed[0]}, "
-            f"closed to others. For a class, take one for all: {command}",
+            "which is closed to others. For a class, take a Python of the system, such as: "
+            f"/usr/bin/python3 -m d2l_local setup {here} --anew",
             file=sys.stderr,
         )
 
@@ -209,7 +210,8 @@ def fetch_uv() -> None:
     processes.run(venv, seconds, "venv", **uv.NOT_OURS)
     pip = [str(UV.python), "-m", "pip", "--isolated", "install", "--quiet", "--require-hashes"]
     command = [*pip, *sources(), "--requirement", str(UV.locked)]
-    processes.run(command, seconds, "pip install", **uv.NOT_OURS)
+    no_files = {"PIP_CONFIG_FILE": os.devnull}  # And, isolated, no variables
+    processes.run(command, seconds, "pip install", **uv.NOT_OURS, **no_files)
     UV.ready.write_text(UV.contents(), "utf-8")
 
 
@@ -265,8 +267,10 @@ def make(made: Environment, tool: Uv) -> None:
         )
     # An environment's Python is not taken, but the one that it was made with, which stays.
     python = getattr(sys, "_base_executable", sys.executable) if fits else made.pythons
+    if made.folder.exists():  # What was killed, or has lost its Python
+        shutil.rmtree(made.folder)
     try:
-        tool("venv", "--quiet", "--clear", "--python", python, made.folder)
+        tool("venv", "--quiet", "--python", python, made.folder)
     except RuntimeError as error:
         if fits:
             raise

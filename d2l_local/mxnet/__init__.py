@@ -14,9 +14,9 @@ import warnings
 from collections.abc import Iterator as _Iterator
 from typing import Any as _Any
 
-from d2l_local.install import loading
+from d2l_local.install import loading as _loading
 
-loading.require("mxnet", "mxnet", "numpy")
+_loading.require("mxnet", "mxnet", "numpy")
 
 from d2l_local.prepare_mxnet import engine  # noqa: E402
 
@@ -71,7 +71,7 @@ globals().update(_backend.names(MXNet()))
 
 def _rest_of_d2l() -> dict[str, _Any]:
     """Return d2l's names, and in the place of some those that take both kinds of array."""
-    loading.require_d2l("mxnet")
+    _loading.require_d2l("mxnet")
     import d2l.mxnet as theirs
 
     names = vars(theirs)

@@ -17,9 +17,9 @@ from typing import Any as _Any
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
-from d2l_local.install import loading
+from d2l_local.install import loading as _loading
 
-loading.require("pytorch", "torch", "numpy")
+_loading.require("pytorch", "torch", "numpy")
 
 import torch  # noqa: E402
 
@@ -43,7 +43,7 @@ def _import_d2l() -> types.ModuleType:
             "torchvision", f"torchvision cannot be imported here ({error}); install the build of "
             f"it that belongs to PyTorch {torch.__version__}"
         )  # fmt: skip
-    loading.require_d2l("pytorch")
+    _loading.require_d2l("pytorch")
     try:
         return importlib.import_module("d2l.torch")
     finally:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.doors import get
-from d2l_local.install import installed, uv
+from d2l_local.install import installed
 
 import nbformat
 import pytest
@@ -28,8 +28,6 @@ from settings import NOTHING_SET
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = re.search('^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
 EDITIONS = sorted(path.parent for path in (ROOT / "chapters").glob("*/*/index.ipynb"))
-NAMES = [(path.parent.name, path.name) for path in EDITIONS]
-each_edition = pytest.mark.parametrize(("framework", "language"), NAMES)
 
 
 # ---- What is in the wheel ------------------------------------------------------------------------
@@ -101,253 +99,133 @@ def test_the_citation_is_valid_and_of_this_version():
 # ---- get -----------------------------------------------------------------------------------------
 
 
-@each_edition
-def test_a_copy_is_whole_and_its_links_lead_somewhere(framework, language, tmp_path):
-    copied = get.get(tmp_path / "new" / "book", framework, language)
-    assert copied == tmp_path / "new" / "book" / framework / language
-    names = {path.name for path in (ROOT / "chapters" / framework / language).glob("*.ipynb")}
-    assert {path.name for path in copied.glob("*.ipynb")} == names and len(names) > 10
-    there = {copied.parents[1] / Path(*edition) for edition in NAMES}
-    for path in copied.glob("*.ipynb"):
+def test_a_copy_is_whole_and_its_links_lead_somewhere(tmp_path):
+    """To figures, neighbors, and the editions of the other languages and frameworks."""
+    get.copy(tmp_path / "new" / "book")
+    book = tmp_path / "new" / "book"
+    notebooks = {path.relative_to(ROOT) for path in (ROOT / "chapters").glob("*/*/*.ipynb")}
+    assert {path.relative_to(book) for path in book.rglob("*.ipynb")} == notebooks
+    for path in book.rglob("*.ipynb"):
         notebook = nbformat.read(path, 4)
         text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
         for link in re.findall(r"\]\((?!http)([\w./-]+\.(?:ipynb|svg))", text):
-            target = (path.parent / link).resolve()
-            assert target.exists() or target.parent in there, link
+            assert (path.parent / link).exists(), link
+        assert "../zh/" in text or "../en/" in text
     assert [path.name for path in tmp_path.iterdir()] == ["new"]  # Nothing else is left
-
-
-def test_editions_stand_side_by_side(tmp_path):
-    for framework, language in NAMES:
-        get.get(tmp_path, framework, language)
-    links = re.findall(r"\((\.\./[\w./-]+)\)", (tmp_path / "mxnet/en/index.ipynb").read_text())
-    assert links and all((tmp_path / "mxnet/en" / link).exists() for link in links)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["book"]
 
 
 def test_what_is_there_stays_as_it_is(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    mine = Path("book/mxnet/en/mine.ipynb")
+    mine = Path("book/chapters/mxnet/en/mine.ipynb")
     mine.parent.mkdir(parents=True)
     mine.write_text("my work")
-    assert get.main(["book", "--framework", "mxnet"]) == 1
+    assert get.main(["book", "--framework", "mxnet"]) == 0
     assert [path for path in Path().rglob("*") if path.is_file()] == [mine]
     said = capsys.readouterr().out
-    assert f"{mine.parent} is there already and stays as it is; nothing was copied" in said
-    assert f"-m d2l_local lab {mine.parent}" in said and "new folder" in said
-    # A link that leads nowhere is somebody's, too.
-    Path("book/mxnet/zh").symlink_to("nowhere")
-    with pytest.raises(FileExistsError):
-        get.get("book", "mxnet", "zh")
+    assert "book is there already and stays as it is; nothing was copied" in said
+    assert said.endswith("-m d2l_local lab --framework mxnet --book book\n")
 
 
 def test_nothing_is_left_of_a_copy_that_failed(tmp_path, monkeypatch, capsys):
-    def fails_at_last(self, *arguments, write=Path.write_text):
-        if len(list(self.parent.glob("*.ipynb"))) > 3:
-            raise OSError(28, "No space left on device", str(self))
-        return write(self, *arguments)
+    def fails_at_last(source, target, copy=shutil.copyfile):
+        if source.suffix == ".svg":
+            raise OSError(28, "No space left on device", str(target))
+        return copy(source, target)
 
-    monkeypatch.setattr(Path, "write_text", fails_at_last)
+    monkeypatch.setattr(get.shutil, "copyfile", fails_at_last)
     assert get.main([str(tmp_path / "book"), "--framework", "mxnet"]) == 1
     assert "No space left on device" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_stays_of_a_copy_that_was_killed(tmp_path):
-    killed = (
-        "import os, sys; from d2l_local.doors import get; write = get._copy\n"
-        "get._copy = lambda *folders: (write(*folders), os.kill(os.getpid(), 9))\n"
-        "get.get(sys.argv[1], 'mxnet', 'en')"
-    )
-    done = subprocess.run([sys.executable, "-c", killed, tmp_path / "book"], cwd=ROOT)
-    assert done.returncode == -9 and [path.name for path in tmp_path.iterdir()] != []
-    get.get(tmp_path / "book", "mxnet", "en")
-    assert [path.name for path in tmp_path.iterdir()] == ["book"]
-
-
-@pytest.mark.parametrize("language", ["xx", "en/../zh", "../../mxnet/en", ".", ""])
-def test_an_edition_that_there_is_not(language, tmp_path, capsys):
-    choice = ["--framework", "mxnet", "--language", language]
-    assert get.main([str(tmp_path / "book"), *choice]) == 1
-    said = capsys.readouterr().out
-    assert f"no notebooks for mxnet in {language!r}; there are some in: en, zh" in said
-    with pytest.raises(ValueError, match="no notebooks for"):
-        get.get(tmp_path / "book", "../chapters/mxnet", "en")
-    assert not list(tmp_path.iterdir())
-
-
-def test_of_two_at_once_the_slower_one_says_what_is_there(tmp_path, monkeypatch):
-    def overtaken(source, whole, copy=get._copy):
-        copy(source, whole)
-        (tmp_path / "book/mxnet/en").mkdir(parents=True)
-        (tmp_path / "book/mxnet/en/index.ipynb").write_text("the faster one's")
-
-    monkeypatch.setattr(get, "_copy", overtaken)
-    with pytest.raises(FileExistsError, match="mxnet/en is there already and stays as it is"):
-        get.get(tmp_path / "book", "mxnet", "en")
-    assert (tmp_path / "book/mxnet/en/index.ipynb").read_text() == "the faster one's"
-    assert [path.name for path in tmp_path.iterdir()] == ["book"]
+def test_a_copy_of_what_may_not_be_written_may(tmp_path, monkeypatch):
+    """As of a class's clone."""
+    kept = tmp_path / "kept" / "chapters" / "mxnet" / "en" / "index.ipynb"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("{}")
+    for path in (kept, *kept.parents[:4]):
+        path.chmod(0o555)
+    monkeypatch.setattr(get, "BOOK", tmp_path / "kept")
+    get.copy(tmp_path / "book")
+    for path in (tmp_path / "book").rglob("*"):
+        assert path.stat().st_mode & 0o200
 
 
 def test_a_folder_that_looks_like_an_option(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert get.main(["--framework", "mxnet", "--", "-x"]) == 0
+    assert get.main(["--framework", "mxnet", "--language", "zh", "--", "-x"]) == 0
     command = capsys.readouterr().out.splitlines()[-1]
-    assert command.endswith(" -m d2l_local lab ./-x/mxnet/en")
-
-
-@pytest.mark.skipif(not installed.checkout(), reason="the package is installed")
-@pytest.mark.parametrize("folder", [".", "mine", "chapters/mxnet/../../mine"])
-def test_no_copy_goes_into_the_repository(folder, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    before = sorted(ROOT.iterdir())
-    assert get.main([folder, "--framework", "mxnet", "--language", "zh"]) == 1
-    said = capsys.readouterr().out
-    assert "would be in the repository, which has these notebooks; nothing was copied" in said
-    assert f"To open them, type: {installed.read('mxnet', 'zh')}. For a copy of your own" in said
-    assert sorted(ROOT.iterdir()) == before
-
-
-def test_jupyterlab_that_is_missing_is_named(tmp_path, monkeypatch, capsys):
-    Pip(monkeypatch, "torch", "d2l")
-    monkeypatch.setattr(installed, "has_jupyterlab", lambda: False)
-    assert get.main([str(tmp_path)]) == 0
-    said, command = capsys.readouterr().out.splitlines()[-2:]
-    assert said == f"JupyterLab is not installed in this Python, {sys.executable}"
-    first, last = command.split(" && ")
-    assert " install " in first and first.endswith(" jupyterlab")
-    assert last.endswith(f"-m d2l_local lab {tmp_path}/pytorch/en")
+    assert command.endswith(" -m d2l_local lab --framework mxnet --language zh --book ./-x")
 
 
 def test_after_a_copy_the_preflight_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr(installed, "checkout", lambda: False)
     monkeypatch.chdir(tmp_path)
     assert installed.read("mxnet").endswith("-m d2l_local get")
-    for age, (folder, language) in enumerate((("b", "en"), ("a", "zh"))):
-        copied = get.get(folder, "mxnet", language)
-        os.utime(copied, (age, age))
-        assert installed.read("mxnet").endswith(f"-m d2l_local lab {folder}/mxnet/{language}")
-    assert installed.read("pytorch").endswith("-m d2l_local get")
+    get.copy(Path(installed.FOLDER))
+    assert installed.read("mxnet").endswith("-m d2l_local lab")
 
 
-class Pip:
-    """Stands for pip: remembers what it was asked to install, and may fail."""
+@pytest.fixture
+def pip(monkeypatch):
+    """Return a function that says what is there, and what pip and uv are then asked to install."""
+    monkeypatch.setattr(installed, "checkout", lambda: False)
+    monkeypatch.setattr(get.uv, "settings", lambda python: {})
+    monkeypatch.setattr(get.uv, "elsewhere", lambda settings: False)
 
-    def __init__(self, monkeypatch, *there, fails=None):
-        self.asked, self.fails = [], fails
-        monkeypatch.setattr(installed, "version", lambda name: "1" if name in there else None)
-        monkeypatch.setattr(installed, "checkout", lambda: False)
-        monkeypatch.setattr(get.processes, "run", self)
+    def there(*names):
+        asked = []
+        monkeypatch.setattr(installed, "version", lambda name: "1" if name in names else None)
+        of_mxnet = [name for name in names if name.startswith("mxnet")]
+        monkeypatch.setattr(installed, "installed_builds", lambda: of_mxnet)
+        monkeypatch.setattr(get.processes, "run", lambda words, *_, **__: asked.append(words[1:]))
+        return asked
 
-    def __call__(self, command, seconds, name, **environment):
-        self.asked.append([part for part in command if "==" in part or part == "graphviz"])
-        self.command, self.environment = command, environment
-        if self.fails:
-            raise self.fails
+    return there
+
+
+PIP = ["-m", "pip", "install", "--no-deps"]
 
 
 @pytest.mark.parametrize(
-    ("there", "framework", "asked"),
+    ("there", "asked"),
     [
-        (("d2l", "mxnet", "graphviz"), "mxnet", []),
-        (("d2l", "mxnet-cu112", "graphviz"), "mxnet", []),
-        (("mxnet", "graphviz"), "mxnet", [["d2l==1.0.3"]]),
-        ((), "mxnet", [["d2l==1.0.3", "mxnet==1.9.1", "graphviz"]]),
-        (("torch",), "pytorch", [["d2l==1.0.3"]]),
+        ("d2l mxnet graphviz", []),
+        ("d2l mxnet-cu112 graphviz", []),
+        ("mxnet graphviz", [[*PIP, "d2l==1.0.3"]]),
+        ("", [[*PIP, "d2l==1.0.3", "mxnet==1.9.1", "graphviz"]]),
     ],
 )
-def test_get_installs_what_pip_could_not(there, framework, asked, monkeypatch, capsys):
-    pip = Pip(monkeypatch, *there)
-    get.complete(framework)
-    assert pip.asked == asked
-    assert ("Installing" in capsys.readouterr().out) == bool(asked)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [RuntimeError("pip failed:\nno network"), TimeoutError("no network"), OSError(2, "no network")],
-    ids=["pip fails", "it hangs", "there is none"],
-)
-def test_where_pip_fails_the_notebooks_are_there(error, monkeypatch, tmp_path, capsys):
-    Pip(monkeypatch, "torch", fails=error)
-    assert get.main([str(tmp_path)]) == 1  # For PyTorch, which this Python has
-    assert (tmp_path / "pytorch/en/index.ipynb").exists()
-    said = capsys.readouterr().out
-    assert "no network\nThe notebooks are there. Type: " in said
-    assert said.rstrip().endswith("--no-deps d2l==1.0.3")
-
-
-NOTHING_NAMED = (*uv.SETTINGS, *uv.SETTINGS.values())
-
-
-@pytest.mark.parametrize(
-    ("driver", "said"),
-    [(False, "PyTorch for CPUs: 0.2 GB to download"), (True, "PyTorch with CUDA: 2.8 GB to")],
-)
-def test_get_names_the_build_of_pytorch_for_the_machine_and_installs_it(
-    driver, said, monkeypatch, capsys
-):
-    for name in NOTHING_NAMED:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(uv, "has_driver", lambda: driver)
-    pip = Pip(monkeypatch, "d2l")
-    get.complete("pytorch")
-    assert pip.asked == [[installed.TORCH]]
-    assert "--torch-backend=auto" in pip.command  # Which pip has not
-    assert said in capsys.readouterr().out
-
-
-def test_get_fetches_uv_first_where_there_is_none(monkeypatch):
-    for name in NOTHING_NAMED:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(uv, "found", lambda: None)
-    Pip(monkeypatch, "d2l")
-    commands = []
-    monkeypatch.setattr(get.processes, "run", lambda command, *_, **__: commands.append(command))
-    get.complete("pytorch")
-    assert [command[-1] for command in commands] == ["uv", installed.TORCH]
-    assert commands[1][:4] == [sys.executable, "-m", "uv", "pip"]
-
-
-def test_get_takes_pytorch_from_where_the_reader_says(monkeypatch):
-    for name in NOTHING_NAMED:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels")
-    pip = Pip(monkeypatch, "d2l")
-    get.complete("pytorch")
-    assert pip.asked == [[installed.TORCH]] and "--torch-backend=auto" not in pip.command
-    assert pip.environment["UV_FIND_LINKS"] == "/wheels"
-
-
-def test_get_fetches_no_cuda_for_a_machine_without_a_driver(monkeypatch, capsys, tmp_path):
-    """Which is what an index in place of PyTorch's own has for Linux."""
-    for name in NOTHING_NAMED:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PIP_INDEX_URL", "https://pypi.example")
-    monkeypatch.setattr(uv, "has_driver", lambda: False)
-    pip = Pip(monkeypatch, "d2l")
-    assert get.main([str(tmp_path), "--framework", "pytorch"]) == 1
-    said = capsys.readouterr().out
-    assert not pip.asked and "2.8 GB to download, and this machine has no NVIDIA driver" in said
-    assert "PIP_FIND_LINKS" in said and said.rstrip().endswith(installed.TORCH)
-
-
-@pytest.mark.parametrize(
-    ("there", "framework"), [("filelock sympy uv", "pytorch"), ("uv", "mxnet")]
-)
-def test_who_installed_the_extra_of_a_framework_gets_its_notebooks(there, framework, monkeypatch):
-    """Although PyTorch itself is not there yet, nor MXNet on Python 3.13."""
-    asked = ["numpy>=1.22", "filelock; extra == 'pytorch'", 'sympy>=1.13 ; extra == "pytorch"']
-    asked += ["uv>=0.8; extra == 'pytorch'", "mxnet; python_version < '3.13' and extra == 'mxnet'"]
-    monkeypatch.setattr(installed.importlib.metadata, "requires", lambda name: asked)
-    monkeypatch.setattr(installed, "version", lambda name: "1" if name in there.split() else None)
-    assert installed.framework() == framework
-
-
-def test_in_the_repository_make_installs(monkeypatch):
-    pip = Pip(monkeypatch)
-    monkeypatch.setattr(installed, "checkout", lambda: True)
+def test_get_installs_what_pip_could_not(there, asked, pip):
+    called = pip(*there.split())
     get.complete("mxnet")
-    assert not pip.asked
+    assert called == asked
+
+
+@pytest.mark.parametrize("has_uv", [True, False])
+def test_get_has_uv_choose_the_build_of_pytorch(has_uv, pip, monkeypatch):
+    monkeypatch.setattr(get.importlib.util, "find_spec", lambda name: has_uv or None)
+    asked = pip("d2l")
+    get.complete("pytorch")
+    to = ["--python", sys.executable, "--torch-backend=auto"]  # Which pip has not
+    first = [] if has_uv else [["-m", "pip", "install", "uv"]]
+    assert asked == [*first, ["-m", "uv", "pip", "install", *to, installed.TORCH]]
+    asked = pip("d2l", "torch")
+    get.complete("pytorch")
+    assert asked == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no network"), TimeoutError("no network")])
+def test_where_pip_fails_the_notebooks_are_there(error, pip, monkeypatch, tmp_path, capsys):
+    def fails(*_, **__):
+        raise error
+
+    pip()
+    monkeypatch.setattr(get.processes, "run", fails)
+    assert get.main([str(tmp_path / "book"), "--framework", "mxnet"]) == 1
+    assert (tmp_path / "book/chapters/pytorch/en/index.ipynb").exists()
+    assert "no network\nThe same command goes on from here" in capsys.readouterr().out
 
 
 # ---- The whole try -------------------------------------------------------------------------------
@@ -365,10 +243,10 @@ def test_from_nothing_to_the_first_executed_notebook(wheel, tmp_path):
     steps = {
         "empty Python": [sys.executable, "-m", "venv", tmp_path / "python"],
         "pip install": [python, "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]"],
-        "get": [python, "-m", "d2l_local", "get", "book"],
+        "get": [python, "-m", "d2l_local", "get", "book", "--framework", framework],
         "first notebook": [
             *(python, "-m", "jupyter", "nbconvert", "--to", "notebook", "--execute"),
-            *("--output-dir", tmp_path, tmp_path / "book" / framework / "en" / "index.ipynb"),
+            *("--output-dir", tmp_path, tmp_path / "book/chapters" / framework / "en/index.ipynb"),
         ],
         "preflight": [python, "-m", "d2l_local", "--json"],
     }
