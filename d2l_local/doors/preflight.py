@@ -168,10 +168,10 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
         reason = f"{row.title} does not run: {error}"
         if known := _other_pythons(row):
             reason += f". {known}"
-        command = framework.get("command") or installed.set_up(framework["name"])
-        if named := _from_pythonpath("numpy", row.module):
+        command = framework.get("command")
+        if not command and (named := _from_pythonpath("numpy", row.module)):
             reason, command = f"{reason}. {named}", "unset PYTHONPATH"
-        yield reason, command
+        yield reason, command or installed.set_up(framework["name"])
     if len(both := builds.installed_builds()) > 1:
         reason = f"both {' and '.join(both)} are installed, and each overwrote files of the other"
         yield reason, installed.switch_to(build)

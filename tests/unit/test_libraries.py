@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2l_local.install import builds, installed
+from d2l_local.install import builds, loading
 from d2l_local.machine import nvidia
 from d2l_local.prepare_mxnet import engine, libraries
 
@@ -69,7 +69,7 @@ def loader(monkeypatch, *absent: str) -> list[str]:
 
 def test_without_a_blas_the_error_says_what_to_install(wheel, monkeypatch):
     loader(monkeypatch, "libarmpl_lp64_mp.so", "libopenblas.so.0")
-    with pytest.raises(installed.LoadError) as caught:
+    with pytest.raises(loading.LoadError) as caught:
         libraries.load_mxnet_on_arm()
     assert caught.value.command == "apt-get install libopenblas0-serial liblapacke"
     assert "(libopenblas.so.0: cannot open" in caught.value.reason
