@@ -52,7 +52,9 @@ def has_triton() -> bool:
     Without a GPU that takes the interpreter, for which `load_triton` must have come first.
     """
     if importlib.util.find_spec("triton") is None:
-        say(MISSING, command="python -m pip install triton")
+        from d2l_local.install import installed
+
+        say(MISSING, command=installed.pip_install("triton"))
         return False
     interpreted = os.environ.get(INTERPRET) == "1"
     if not torch.cuda.is_available() and not interpreted:

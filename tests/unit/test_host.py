@@ -75,9 +75,7 @@ def test_a_container_s_quota_is_its_cores(names, files, cores, machine):
     assert host.num_cores() == cores
 
 
-def test_with_the_quota_of_a_core_claims_about_two_are_not_judged(
-    machine, monkeypatch, capsys
-):
+def test_with_the_quota_of_a_core_claims_about_two_are_not_judged(machine, monkeypatch, capsys):
     machine("0::/\n", **{"cpu.max": "100000 100000"})
     monkeypatch.setattr(crowding, "cores_of_process", lambda: {0, 1})
     assert Crowding().excuses("two are faster than one")
