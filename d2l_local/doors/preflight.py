@@ -77,25 +77,16 @@ def examine(seconds: float = SECONDS) -> dict:
 
 
 def _nvidia() -> dict:
-    driver = nvidia.driver()
-    missing = [name for name, _ in builds.missing_cuda_libraries()]
-    return {
-        "driver": driver and {"version": driver[0], "cuda": driver[1]},
-        "gpus": [
-            {
-                "index": gpu.index,
-                "name": gpu.name,
-                "compute_capability": "{}.{}".format(*gpu.capability),
-                "supported": builds.supports(gpu),
-            }
-            for gpu in nvidia.installed_gpus()
-        ],
-        "cuda_libraries": {
-            "found": [name for name, _ in builds.CUDA_LIBRARIES if name not in missing],
-            "missing": missing,
-        },
-        "fitting_build": builds.fitting_build(),
-    }
+    gpus = [
+        {
+            "index": gpu.index,
+            "name": gpu.name,
+            "compute_capability": "{}.{}".format(*gpu.capability),
+            "supported": builds.supports(gpu),
+        }
+        for gpu in nvidia.installed_gpus()
+    ]
+    return {"gpus": gpus, "fitting_build": builds.fitting_build()}
 
 
 def _data() -> dict:
@@ -183,11 +174,8 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
 
 def _notes(facts: dict) -> Iterator[str]:
     """What may go wrong later on, although the chapter can run."""
-    yield from _not_here()
     if known := _other_pythons(FRAMEWORKS[facts["framework"]["name"]]):
         yield f"{known}; where something fails here, make a new environment with one of these"
-    if facts["framework"].get("mps"):
-        yield "PyTorch could use Apple's GPU (mps), but the chapter does not: its device is the CPU"
     needed = FRAMEWORKS[facts["framework"]["name"]].memory
     total, available = facts["memory"].values()
     free = total if available is None else available
@@ -218,19 +206,6 @@ def _other_pythons(row: frameworks.Framework) -> str:
     return f"{row.title} is known to run on Python {' to '.join(row.pythons)}, and this is {here}"
 
 
-def _not_here() -> Iterator[str]:
-    """Which editions do not run on this operating system, and how to have them nevertheless."""
-    system = SYSTEMS.get(sys.platform, platform.system())
-    titles = [row.title for row in FRAMEWORKS.values() if row.runs_here]
-    instead = "the container or WSL2" if sys.platform == "win32" else "the container"
-    for row in FRAMEWORKS.values():
-        if not row.runs_here:
-            yield (
-                f"on {system} the {' and '.join(titles)} edition runs natively; {row.title} has no "
-                f"build for it, and needs {instead}: see the README"
-            )
-
-
 # --- The table ------------------------------------------------------------------------------------
 
 
@@ -257,9 +232,14 @@ def _rows(facts: dict) -> Iterator[tuple[str, str]]:
             yield row.title, "not installed"
     yield "d2l", packages["d2l"] or "not installed"
     if "error" in facts["nvidia"]:
-        yield "driver", f"cannot be asked: {facts['nvidia']['error']}"
+        yield "GPUs", f"the driver cannot be asked: {facts['nvidia']['error']}"
     else:
-        yield from _nvidia_rows(facts["nvidia"], framework, bool(packages["mxnet-cu112"]))
+        for gpu in facts["nvidia"]["gpus"]:
+            use = _use(gpu, framework, bool(packages["mxnet-cu112"]))
+            described = "{name}, compute capability {compute_capability}".format(**gpu)
+            yield f"gpu({gpu['index']})", f"{described}: {use}"
+        if not facts["nvidia"]["gpus"]:
+            yield "GPUs", "none"
     if framework["name"] == "mxnet":
         yield "BLAS kernel", framework.get("blas_kernel", "unknown, because MXNet does not run")
     threads = framework.get("threads")
@@ -277,27 +257,6 @@ def _builds(row: frameworks.Framework, packages: dict) -> Iterator[str]:
         if packages[name]:
             which = f", {build} build ({name})" if len(row.distributions) > 1 else ""
             yield f"{packages[name]}{which}"
-
-
-def _nvidia_rows(facts: dict, framework: dict, gpu_build: bool) -> Iterator[tuple[str, str]]:
-    driver, libraries = facts["driver"], facts["cuda_libraries"]
-    if driver:
-        version = driver["version"] or "of unknown version"
-        yield "driver", f"NVIDIA {version}, for CUDA {driver['cuda']}"
-    else:
-        yield "driver", "none"
-    for gpu in facts["gpus"]:
-        described = "{name}, compute capability {compute_capability}".format(**gpu)
-        yield f"gpu({gpu['index']})", f"{described}: {_use(gpu, framework, gpu_build)}"
-    if not facts["gpus"]:
-        yield "GPUs", "none"
-    if not gpu_build:
-        if framework["name"] == "mxnet":
-            yield "CUDA libraries", "not needed by the CPU build"
-    elif libraries["missing"]:
-        yield "CUDA libraries", f"missing: {', '.join(libraries['missing'])}"
-    else:
-        yield "CUDA libraries", f"all {len(libraries['found'])} found"
 
 
 def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:

@@ -7,10 +7,7 @@ import functools
 import sys
 from dataclasses import dataclass
 
-# The driver's libraries: CUDA, and the management of GPUs.
-CUDA, MANAGEMENT = "libcuda.so.1", "libnvidia-ml.so.1"
-if sys.platform == "win32":
-    CUDA, MANAGEMENT = "nvcuda.dll", "nvml.dll"
+CUDA = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"  # The driver's library
 
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{MAJOR,MINOR}
 
@@ -46,25 +43,6 @@ def _describe(cuda: ctypes.CDLL, index: int) -> GPU:
     cuda.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, device)
     cuda.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, device)
     return GPU(index, name.value.decode(), (major.value, minor.value))
-
-
-def driver() -> tuple[str | None, str] | None:
-    """Version of the NVIDIA driver and the newest CUDA it supports; None without a driver.
-
-    The first is None where the driver's management library is not there to ask.
-    """
-    cuda = library(CUDA)
-    if not cuda:
-        return None
-    newest = ctypes.c_int()
-    cuda.cuDriverGetVersion(ctypes.byref(newest))
-    version = ctypes.create_string_buffer(80)
-    management = library(MANAGEMENT)
-    if management and management.nvmlInit_v2() == 0:
-        management.nvmlSystemGetDriverVersion(version, len(version))
-        management.nvmlShutdown()
-    major, minor = newest.value // 1000, newest.value % 1000 // 10
-    return version.value.decode() or None, f"{major}.{minor}"
 
 
 def library(name: str) -> ctypes.CDLL | None:

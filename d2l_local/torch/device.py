@@ -100,6 +100,5 @@ def examine() -> dict:
         "build": f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPU",
         "devices": [backend.checked(p.device, p.cpu().numpy()) for p in products],
         "usable_gpus": list(range(num_gpus())),
-        "mps": torch.backends.mps.is_available(),  # Which is none of `devices`
         "threads": torch.get_num_threads(),
     }
