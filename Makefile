@@ -1,4 +1,5 @@
 # make alone says what there is.
+
 # What set-up makes the environments with, if the framework runs on it.
 PYTHON    ?= python3
 

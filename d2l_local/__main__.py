@@ -2,7 +2,7 @@
 
 - ``python -m d2l_local setup``: in a clone, everything that the chapter needs;
 - ``python -m d2l_local lab``: JupyterLab on the notebooks;
-- ``python -m d2l_local get``: the notebooks, copied into a folder of the reader's.
+- ``python -m d2l_local get``: the book, copied into a folder of the reader's.
 """
 
 import sys

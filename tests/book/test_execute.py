@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from book.builder import cli
 from book.builder.execute import execute
 from book.builder.notebook import BuildError
 
@@ -39,3 +40,15 @@ def test_an_error_of_the_builder_is_no_dead_kernel(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="^a loop is running already$") as caught:
         run("1", tmp_path)
     assert not isinstance(caught.value, BuildError)
+
+
+def test_a_clone_that_cannot_be_written_is_named_without_a_traceback(monkeypatch, capsys):
+    """A class's, in which a student types `make run`."""
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "/of/a/teacher/build/mxnet")
+
+    monkeypatch.setattr(cli, "run_notebook", refuse)
+    assert cli.main(["run", "--framework", "mxnet", "--section", "index"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("/of/a/teacher/build/mxnet cannot be written: clone the repository")
