@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from d2l_local.base.processes import in_new_process
-from d2l_local.install import builds, installed
+from d2l_local.install import builds
 from d2l_local.machine.host import num_cores
 from d2l_local.prepare_mxnet import engine, libraries
 
@@ -677,39 +677,6 @@ def test_one_command_installs_all_of_them(monkeypatch):
         [f"nvidia-{part}-cu11" for part in (*parts, "nccl", "nvtx") if part != "cudnn"]
         + ["nvidia-cudnn-cu11<9"]
     )
-
-
-def test_without_a_driver_the_cpu_build_is_named(gpu_wheel):
-    message, _ = run(
-        load_error,
-        PYTHONPATH=gpu_wheel,
-        FAILURE="libcuda.so.1: cannot open shared object file: No such file or directory",
-    )
-    assert "needs an NVIDIA driver" in message
-    assert re.search(r"pip uninstall .*mxnet-cu112 && .*pip install .*mxnet==1.9.1$", message)
-    assert "nvidia-" not in message
-
-
-def test_in_conda_the_environment_without_a_gpu_is_named(monkeypatch, tmp_path):
-    (tmp_path / "conda-meta").mkdir()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(installed, "checkout", lambda: True)  # A wheel has no environment.yml
-    monkeypatch.chdir(tmp_path)
-    error = engine._explain("libcuda.so.1: cannot open shared object file")
-    file = shlex.quote(str(Path(engine.__file__).parents[2] / "environment-cpu.yml"))
-    assert error.command == f"conda env create --file {file} && conda activate d2l-local-cpu"
-    assert str(error).endswith(f"Type: {error.command}")
-
-
-def test_no_mxnet_at_all(tmp_path):
-    (tmp_path / "mxnet").mkdir()
-    (tmp_path / "mxnet" / "__init__.py").write_text(
-        "raise ModuleNotFoundError(\"No module named 'mxnet'\", name='mxnet')\n"
-    )
-    message, cause = run(load_error, PYTHONPATH=tmp_path)
-    assert cause == "ModuleNotFoundError"
-    assert f"not installed in this Python, {sys.executable}" in message
-    assert "Type: " in message
 
 
 def test_a_module_that_mxnet_misses_is_not_mxnet(tmp_path):
