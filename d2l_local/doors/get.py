@@ -69,17 +69,17 @@ def complete(framework: str) -> None:
 
     Raises RuntimeError or TimeoutError where that fails.
     """
-    pip = [sys.executable, "-m", "pip", "install"]
+    pip = installed.pip("install")
     if lacking := installed.lacking(framework):
-        _install([*pip, "--no-deps", *lacking])
+        _install([*pip, "--no-deps"], lacking)
     if framework == "pytorch" and not installed.version("torch"):
         if not importlib.util.find_spec("uv"):
-            _install([*pip, "uv"])
+            _install(pip, ["uv"])
         settings = uv.settings(sys.executable)
         to = ["--python", sys.executable, *uv.for_this_machine(settings)]
-        _install([sys.executable, "-m", "uv", "pip", "install", *to, installed.TORCH], **settings)
+        _install([sys.executable, "-m", "uv", "pip", "install", *to], [installed.TORCH], **settings)
 
 
-def _install(command: list[str], **environment: str) -> None:
-    print(f"Installing {command[-1]}, which pip could not on this Python", flush=True)
-    processes.run(command, PIP_SECONDS, "the installation", **environment)
+def _install(command: list[str], packages: list[str], **environment: str) -> None:
+    print(f"Installing {', '.join(packages)}, which pip could not on this Python", flush=True)
+    processes.run([*command, *packages], PIP_SECONDS, "the installation", **environment)

@@ -122,7 +122,7 @@ def switch_to(build: str) -> str:
     """What to type to have one of `BUILDS` in place of whatever of MXNet is installed."""
     install = pip_install(*BUILDS[build])
     there = installed_builds()
-    return f"{_pip('uninstall')} {' '.join(there)} && {install}" if there else install
+    return f"{_typed(*pip('uninstall'), *there)} && {install}" if there else install
 
 
 def pip_install(*packages: str) -> str:
@@ -130,12 +130,21 @@ def pip_install(*packages: str) -> str:
 
     Without their dependencies: those of MXNet ask for an old NumPy, which it need not have.
     """
-    return f"{_pip('install')} --no-deps {' '.join(map(_quoted, packages))}"
+    return _typed(*pip("install"), "--no-deps", *packages)
 
 
 def install_jupyterlab() -> str:
     """What to type to be able to open notebooks in this Python."""
-    return f"{_pip('install')} jupyterlab"
+    return _typed(*pip("install"), "jupyterlab")
+
+
+def pip(action: str) -> list[str]:
+    """The words that begin a command for the packages of this Python."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip", action, *(["--yes"] if action == "uninstall" else [])]
+    # An environment without pip was made by uv: by set-up's, or by the reader's.
+    uv = [sys.executable, "-m", "d2l_local", "uv"] if checkout() else ["uv"]
+    return [*uv, "pip", action, "--python", sys.executable]
 
 
 def rename(file: Path) -> str:
@@ -149,11 +158,10 @@ def _ready(framework: str) -> bool:
     return (VENVS[framework] / f"ready-{framework}").exists()
 
 
-def _pip(action: str) -> str:
-    python = _from_here(Path(sys.executable))
-    if importlib.util.find_spec("pip"):
-        return f"{python} -m pip {action}" + (" --yes" if action == "uninstall" else "")
-    return f"{command('uv')} pip {action} --python {python}"  # Set-up's environments have no pip
+def _typed(*words: str) -> str:
+    return " ".join(
+        _from_here(Path(word)) if word == sys.executable else _quoted(word) for word in words
+    )
 
 
 def _from_here(path: Path) -> str:

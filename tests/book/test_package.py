@@ -174,8 +174,9 @@ def pip(monkeypatch):
     monkeypatch.setattr(get.uv, "settings", lambda python: {})
     monkeypatch.setattr(get.uv, "elsewhere", lambda settings: False)
 
-    def there(*names):
+    def there(*names, modules=("pip", "uv")):
         asked = []
+        monkeypatch.setattr(get.importlib.util, "find_spec", lambda name: name in modules or None)
         monkeypatch.setattr(installed, "version", lambda name: "1" if name in names else None)
         of_mxnet = [name for name in names if name.startswith("mxnet")]
         monkeypatch.setattr(installed, "installed_builds", lambda: of_mxnet)
@@ -203,10 +204,15 @@ def test_get_installs_what_pip_could_not(there, asked, pip):
     assert called == asked
 
 
+def test_get_installs_in_an_environment_that_uv_has_made(pip):
+    asked = pip("mxnet", "graphviz", modules=())
+    get.complete("mxnet")
+    assert asked == [["pip", "install", "--python", sys.executable, "--no-deps", "d2l==1.0.3"]]
+
+
 @pytest.mark.parametrize("has_uv", [True, False])
-def test_get_has_uv_choose_the_build_of_pytorch(has_uv, pip, monkeypatch):
-    monkeypatch.setattr(get.importlib.util, "find_spec", lambda name: has_uv or None)
-    asked = pip("d2l")
+def test_get_has_uv_choose_the_build_of_pytorch(has_uv, pip):
+    asked = pip("d2l", modules=("pip", "uv") if has_uv else ("pip",))
     get.complete("pytorch")
     to = ["--python", sys.executable, "--torch-backend=auto"]  # Which pip has not
     first = [] if has_uv else [["-m", "pip", "install", "uv"]]
