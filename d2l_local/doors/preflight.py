@@ -16,8 +16,8 @@ import platform
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import ModuleType
 from pathlib import Path
+from types import ModuleType
 
 from d2l_local.base import frameworks, processes
 from d2l_local.install import builds, installed
