@@ -135,11 +135,17 @@ def set_up(made: Environment, anew: bool = False) -> None:
     size = translated(": {disk} GB on disk", disk=made.disk) if made.disk else ""
     title = translated(made.title)
     say("Setting up {title} in {folder}{size}", title=title, folder=made.folder.name, size=size)
-    fetch_uv()
-    tool = Uv()
-    if anew or not made.is_made():
-        make(made, tool)
-    install(made, tool)
+    try:
+        fetch_uv()
+        tool = Uv()
+        if anew or not made.is_made():
+            make(made, tool)
+        install(made, tool)
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"{error}\nThe same command goes on from here. Where pypi.org cannot be reached, name "
+            "another index in PIP_INDEX_URL first"
+        ) from None
     made.ready.write_text(made.contents(), "utf-8")
     say("All was installed in {seconds:.0f} s", seconds=time.monotonic() - started)
     warn_of_closed_python(made)

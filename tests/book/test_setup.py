@@ -171,6 +171,7 @@ def test_what_uv_says_stands_and_nothing_is_ready(tiny):
     with pytest.raises(RuntimeError, match="(?s)uv pip sync .*hash") as error:
         setup.set_up(tiny)
     assert "UV_PYTHON_INSTALL_MIRROR" not in str(error.value) and not tiny.ready.exists()
+    assert "goes on from here. Where pypi.org cannot be reached" in str(error.value)
 
 
 def fails(capsys) -> str:
