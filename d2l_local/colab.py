@@ -26,8 +26,7 @@ from pathlib import Path
 from d2l_local.base import frameworks
 from d2l_local.base.language import say, translated
 from d2l_local.base.processes import run, temporary_folder
-from d2l_local.install.builds import BUILDS, CUDA_FOLDER, supports
-from d2l_local.install.loading import D2L
+from d2l_local.install.builds import BUILDS, CUDA_FOLDER, D2L, supports
 from d2l_local.machine.nvidia import GPU, installed_gpus
 
 from packaging.requirements import Requirement

@@ -37,6 +37,9 @@ CUDA_LIBRARIES = [
 # Where d2l_local.colab puts them: Colab's own CUDA libraries have files of the same names.
 CUDA_FOLDER = Path(__file__).parents[1] / "cuda"
 
+# Whose names the backend for MXNet has.
+D2L = "d2l==1.0.3"
+
 WHEELS = ("mxnet", "mxnet-cu112")
 # The builds by the names of their extras in pyproject.toml, with what each alone needs.
 BUILDS = {

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.install import uv
-from d2l_local.install.builds import BUILDS, installed_builds
-from d2l_local.install.loading import D2L
+from d2l_local.install.builds import BUILDS, D2L, installed_builds
 
 ROOT = uv.ROOT
 FOLDER = "computational-performance"  # Where `get` puts the book, if no other is named

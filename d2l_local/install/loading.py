@@ -9,8 +9,6 @@ import importlib.util
 import sys
 from pathlib import Path
 
-D2L = "d2l==1.0.3"
-
 
 class LoadError(ImportError):
     """A library cannot be loaded here, and ``command`` is what to type about it."""
@@ -47,6 +45,8 @@ def require(framework: str, *libraries: str) -> None:
 
 def require_d2l(framework: str) -> None:
     """Raise `LoadError` where d2l is missing, or is not of the version whose names we extend."""
+    from d2l_local.install.builds import D2L
+
     require(framework, "d2l")
     import d2l
 

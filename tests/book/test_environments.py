@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from d2l_local.base import frameworks
-from d2l_local.install import builds, installed, loading
+from d2l_local.install import builds, installed
 
 import pytest
 import yaml
@@ -91,7 +91,7 @@ def test_the_commands_of_the_package_install_what_pyproject_pins(build):
 
 def test_the_package_names_d2l_as_pyproject_does():
     [pin] = requirements()["d2l"].specifier
-    assert f"d2l{pin}" == loading.D2L
+    assert f"d2l{pin}" == builds.D2L
 
 
 def test_the_two_builds_exclude_each_other():
