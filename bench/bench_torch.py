@@ -26,6 +26,10 @@ from torch import distributed as dist
 from torch import nn
 from torch.nn import functional as F
 
+# The processes of `torchrun` import `cut_gpt` from here.
+HERE = os.path.dirname(os.path.abspath(__file__))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [HERE, os.environ.get("PYTHONPATH")]))
+
 
 def seconds(fn: Callable[[], object], repeats: int = 7) -> float:
     """Median time of ``fn()``, which may only queue work."""
@@ -513,10 +517,10 @@ def shards() -> Iterator[Row]:
 
 def costs_of_cuts(device, options, counts):
     """Seconds, bytes and a loss for each of the cuts; seconds of all-reduces of such counts."""
-    from d2l_local import torch as d2l
+    from cut_gpt import cut_costs
 
     cuts = (None, "dp", "tp", "pp")
-    costs = [d2l.cut_costs(device, cut, **options) for cut in cuts]
+    costs = [cut_costs(device, cut, **options) for cut in cuts]
     return costs, all_reduce_nccl(device, counts)
 
 
@@ -591,6 +595,8 @@ def decoding_costs(device, size, context, options):
     """
     from d2l_local import torch as d2l
 
+    from cut_gpt import cut_decoder
+
     def best(step):
         return [d2l.measure(fn, 7, number=20).median for fn in (step, captured(step, device))]
 
@@ -606,7 +612,7 @@ def decoding_costs(device, size, context, options):
         return net(new, cache)
 
     right, alone = whole(), best(whole)
-    step, kept = d2l.cut_decoder(net, 1, context)
+    step, kept = cut_decoder(net, 1, context)
 
     def part():
         kept.keep(context - 1)

@@ -74,7 +74,6 @@ from d2l_local.torch import device, recorder  # noqa: E402
 from d2l_local.torch.allocations import Allocations  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
-from d2l_local.torch.cut_gpt import cut_costs, cut_decoder, cut_step  # noqa: E402, F401
 from d2l_local.torch.graph import capture  # noqa: E402, F401
 from d2l_local.torch.kernels import has_triton, load_triton  # noqa: E402, F401
 from d2l_local.torch.language_model import GPT, Cache, gpt, trained_gpt  # noqa: E402, F401

@@ -21,6 +21,7 @@ from d2l_local import torch as d2l
 from d2l_local.torch import launch
 from d2l_local.torch.launch import torchrun_script
 
+import cut_gpt
 from torch import distributed as dist
 from torch import nn
 
@@ -415,15 +416,23 @@ def test_a_transformer_is_replicated_or_sharded():
     assert d2l.torchrun(transformers, 2) == [expected] * 2
 
 
+@pytest.fixture
+def finds_cut_gpt(monkeypatch):
+    """Processes of torchrun import what the benchmark cuts a GPT with."""
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(cut_gpt.__file__), prepend=os.pathsep)
+
+
 def cut_losses(device, dtype):
     """Losses of three steps, and the norm of all gradients of the last, for each of the cuts."""
     from d2l_local import torch as d2l
+
+    from cut_gpt import cut_step
 
     found = []
     for cut in (None, "dp", "tp", "pp"):
         torch.manual_seed(0)
         net = d2l.GPT(64, 32, 4, 4, 16, bias=False).to(device, getattr(torch, dtype))
-        step = d2l.cut_step(net, cut, 2)
+        step = cut_step(net, cut, 2)
         ids = torch.randint(64, (8, 17), device=device)
         losses = [step(ids).item() for _ in range(3)]
         norm = net.blocks[0].norm1.weight.grad.float().norm().item()
@@ -431,7 +440,7 @@ def cut_losses(device, dtype):
     return found
 
 
-def test_a_gpt_is_cut_in_three_ways_that_compute_what_one_process_does():
+def test_a_gpt_is_cut_in_three_ways_that_compute_what_one_process_does(finds_cut_gpt):
     for rank, (alone, dp, tp, pp) in enumerate(d2l.torchrun(cut_losses, 2, dtype="float32")):
         assert alone[0][0] > alone[0][2]
         for cut in (dp, tp, pp):
@@ -446,6 +455,8 @@ def test_a_gpt_is_cut_in_three_ways_that_compute_what_one_process_does():
 def cut_refusals(device):
     from d2l_local import torch as d2l
 
+    from cut_gpt import cut_step
+
     found = []
     for heads, bias, cut, b, rows in (
         (4, False, "ep", 2, 4), (4, True, "tp", 2, 4), (4, True, "pp", 2, 4),
@@ -453,14 +464,14 @@ def cut_refusals(device):
         (4, False, "tp", 1, 4), (4, False, "dp", 2, 6), (4, False, None, 4, 6),
     ):  # fmt: skip
         try:
-            step = d2l.cut_step(d2l.GPT(64, 32, 2, heads, 16, bias), cut, b)
+            step = cut_step(d2l.GPT(64, 32, 2, heads, 16, bias), cut, b)
             step(torch.zeros(rows, 17, dtype=torch.long))
         except ValueError as error:
             found.append(str(error))
     return found
 
 
-def test_what_cannot_be_cut_is_refused():
+def test_what_cannot_be_cut_is_refused(finds_cut_gpt):
     assert d2l.torchrun(cut_refusals, 2)[1] == [
         "there is no cut 'ep', but 'dp', 'tp', 'pp', and None",
         *["cut a network without biases: their sums would have them k times"] * 2,
@@ -474,19 +485,21 @@ def test_what_cannot_be_cut_is_refused():
 def decoded(device):
     from d2l_local import torch as d2l
 
+    from cut_gpt import cut_costs, cut_decoder
+
     torch.manual_seed(0)
     net = d2l.GPT(64, 32, 4, 4, 16, bias=False).to(device)
     ids, calls = torch.randint(64, (3, 12), device=device), (5, 1, 6)
     whole = net(ids)
-    step, cache = d2l.cut_decoder(net, 3, 16)
+    step, cache = cut_decoder(net, 3, 16)
     parts = torch.cat([step(part) for part in ids.split(calls, dim=1)], dim=1)
     cache.keep(0)
     errors = [(x - whole).abs().max().item() for x in (parts, step(ids))]
-    costs = d2l.cut_costs(device, "pp", "tiny", rows=4, b=1, tokens=8, vocabulary=32)
+    costs = cut_costs(device, "pp", "tiny", rows=4, b=1, tokens=8, vocabulary=32)
     return errors, cache.kept[0].shape, costs
 
 
-def test_a_decoder_cut_by_heads_gives_the_scores_of_the_whole_and_what_a_cut_costs():
+def test_a_decoder_cut_by_heads_gives_the_whole_scores_and_what_a_cut_costs(finds_cut_gpt):
     for errors, shape, (seconds, peak, loss) in d2l.torchrun(decoded, 2):
         assert max(errors) < 1e-5 and shape == [2, 3, 2, 16, 8]
         assert seconds > 0 and (peak > 0) == (d2l.num_gpus() > 1) and 2 < loss < 4
