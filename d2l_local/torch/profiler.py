@@ -60,4 +60,5 @@ def _watched_prepare(self: _theirs.profile) -> None:
     Profiler._last = weakref.ref(self)
 
 
-_theirs.profile._prepare_trace = _watched_prepare
+# No assignment: where PyTorch's types are known, mypy refuses one to a method.
+setattr(_theirs.profile, "_prepare_trace", _watched_prepare)  # noqa: B010
