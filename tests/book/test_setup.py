@@ -116,7 +116,8 @@ def test_the_clone_is_found_by_a_relative_path(tiny):
 @needs_make
 @pytest.mark.parametrize("target", ["setup", "lab", "run"])
 def test_make_sets_up_with_the_python_that_it_is_given(target):
-    command = ["make", "--dry-run", target, f"PYTHON={sys.executable}", "FRAMEWORK=pytorch"]
+    command = ["make", "--no-print-directory", "--dry-run", target]
+    command += [f"PYTHON={sys.executable}", "FRAMEWORK=pytorch"]
     said = subprocess.check_output(command, cwd=ROOT, text=True).splitlines()[0]
     quiet = "" if target == "setup" else " --quiet"  # Who goes on need not be told how
     assert said.split() == f"{sys.executable} -m d2l_local setup --framework pytorch{quiet}".split()
