@@ -23,7 +23,6 @@ from pathlib import Path
 
 from book.builder import verdict
 from book.builder.build import Ran, build_section, run_notebook
-from book.builder.check import length
 from book.builder.check import sections as check
 from book.builder.language import first_language, with_languages
 from book.builder.model import Section
@@ -82,17 +81,10 @@ def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
     else:
         warnings += in_short("uncertified outputs", found.uncertified, args)
     warnings += in_short("assertions that no denial tries", untried, args)
-    warnings += [
-        f"{framework}/{section.name}: {warning}"
-        for section in sections
-        for framework in section.frameworks
-        for warning in length.warnings(section, framework)
-    ]
     if args.section:
         warnings += [problem for section in sections for problem in check.typed(section)]
     for warning in warnings:
         print(f"warning: {warning}")
-    print_table(length.table(sections))
     print("\n".join(problems) or "text, languages and notebooks agree")
     return 1 if problems else 0
 

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 
 from book.builder import answers, proof, render, stamps, values
 from book.builder.certificate import why_not
-from book.builder.check import exercises, length, untranslated
+from book.builder.check import exercises, untranslated
 from book.builder.dependencies import names_of
 from book.builder.model import PARTS, Block, Section
 from book.builder.notebook import (
@@ -382,9 +382,6 @@ def sections(chapter: Chapter, names: Iterable[str] | None = None) -> Findings:
             expected = {lang: render.notebook(section, framework, lang) for lang in section.langs}
             if len({tuple(program(made, strings=False)) for made in expected.values()}) > 1:
                 problems.append(f"{section.path.name}: the languages' code differs")
-            problems += [
-                f"{framework}/{section.name}: {p}" for p in length.problems(section, framework)
-            ]
             original = read_notebook(
                 chapter.notebook_path(framework, section.langs[0], section.name)
             )
