@@ -24,7 +24,7 @@ from book.builder.notebook import (
     read_notebook,
     write,
 )
-from book.builder.provenance import Recorded, Split, as_made, empty, keep, this_run
+from book.builder.provenance import Recorded, as_made, empty, keep, this_run
 from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
@@ -122,18 +122,14 @@ def renew(
     warnings = []
     notebook = Recorded(render.notebook(section, framework, lang))
     committed = read_notebook(section.chapter.notebook_path(framework, lang, section.name))
-    splits = keep(notebook, Recorded(committed)) if committed is not None else []
-    if splits and not kernel:
-        names = ", ".join(split.old.id for split in splits)
-        raise BuildError(f"only an execution tells which outputs its parts have: {names}")
+    if committed is not None:
+        keep(notebook, Recorded(committed))
     ready = renewable(notebook, force)
     if ready and kernel:
         # As deep as the notebooks, so that links to files hold, but free to be written to.
         folder = section.chapter.root / "build" / framework / lang
         ready = with_others(notebook, ready)
-        made = renew_cells(notebook, ready, folder, section.chapter.root)
-        for split in () if force else splits:
-            deal(split, notebook, made)
+        renew_cells(notebook, ready, folder, section.chapter.root)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
         warnings.append(f"without outputs until they are executed: {names}")
@@ -165,14 +161,6 @@ def renewable(notebook: Recorded, force: bool = False) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if is_to_be_new(cell)]
 
 
-def deal(split: Split, notebook: Recorded, made: dict[str, NotebookNode]) -> None:
-    """Give the parts of a cell the outputs that were its own."""
-    try:
-        split.deal(notebook, [made[part.id].outputs for part in split.parts])
-    except ValueError as error:
-        raise BuildError(str(error)) from None
-
-
 def with_others(notebook: Recorded, ready: list[NotebookNode]) -> list[NotebookNode]:
     """Return these cells and all that this machine can execute as well as the one that did.
 
@@ -189,11 +177,8 @@ def with_others(notebook: Recorded, ready: list[NotebookNode]) -> list[NotebookN
 
 def renew_cells(
     notebook: Recorded, cells: list[NotebookNode], folder: Path, root: Path
-) -> dict[str, NotebookNode]:
-    """Execute a notebook as a whole, and take the new outputs of some cells.
-
-    Returns all cells as they were executed, by id.
-    """
+) -> None:
+    """Execute a notebook as a whole, and take the new outputs of some cells."""
     folder.mkdir(parents=True, exist_ok=True)
     fresh, run = executed_quietly(as_made(notebook.notebook), folder, root)
     made = {cell.id: cell for cell in code_cells(fresh)}
@@ -201,7 +186,6 @@ def renew_cells(
         raise BuildError("\n".join(problems))
     for cell in cells:
         notebook.take(cell, made[cell.id], run, notebook.digest(cell.id, run))
-    return made
 
 
 def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[NotebookNode, Run]:

@@ -261,72 +261,19 @@ def is_note(cell: NotebookNode) -> bool:
 # ---- From notebook to notebook -------------------------------------------------------------------
 
 
-@dataclass
-class Split:
-    """A cell whose output can't be made anew here, and the cells that it has been taken apart to.
-
-    ``holds`` is whether its output is that of today's code.
-    """
-
-    old: NotebookNode
-    run: Run
-    code: str
-    parts: list[NotebookNode]
-    holds: bool = False
-
-    def deal(self, notebook: Recorded, made: list[list[NotebookNode]]) -> None:
-        """Give each part the outputs that are its own, as it ``made`` its own when it ran here.
-
-        Raises ValueError if what the cell printed or showed cannot be told apart.
-        """
-        kinds = [[_kind(output) for output in outputs] for outputs in made]
-        if sum(kinds, []) != [_kind(output) for output in self.old.outputs]:
-            parts = "; ".join(
-                f"{part.id}: {', '.join(kind) or 'nothing'}"
-                for part, kind in zip(self.parts, kinds)
-            )
-            was = ", ".join(map(_kind, self.old.outputs)) or "nothing"
-            raise ValueError(
-                f"cell {self.old.id} was taken apart, and its outputs ({was}), which cannot be "
-                f"made anew here, are not those of its parts ({parts}); let one part print all, or "
-                "leave it whole"
-            )
-        outputs = iter(self.old.outputs)
-        for part, kind in zip(self.parts, kinds):
-            own = copy.deepcopy(self.old)
-            own.outputs = [next(outputs) for _ in kind]
-            code = notebook.digest(part.id, self.run) if self.holds else self.code
-            notebook.take(part, own, self.run, code)
-
-
-def _kind(output: NotebookNode) -> str:
-    return str(output.get("name") or output.output_type)
-
-
-def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
+def keep(notebook: Recorded, committed: Recorded) -> None:
     """Give a notebook the outputs of its committed predecessor that hold, with their records.
 
     Cells are matched by their hash. An output that cannot be made anew here is kept where only
-    what the cell depends on has changed, or else by the cell of its name. Returns what has been
-    taken apart: the parts have no outputs yet.
+    what the cell depends on has changed, or else by the cell of its name.
     """
     old = [cell for cell in committed.cells if committed.run(cell)]
     new = dict(notebook.by_id)
-    splits = list(_splits(notebook, committed))
-    # To take a cell apart changes no other's output
-    whole = Recorded(_joined(notebook.notebook, splits))
-    for split in splits:
-        split.holds = whole.digest(split.parts[0].id, split.run) == split.code
-        old.remove(split.old)
-        for part in split.parts:
-            del new[part.id]
-
-    def known(name: str, run: Run | None) -> list[str]:
-        return [each.digest(name, run) for each in (notebook, whole)] if run else []
 
     def matched(held: str, cell: NotebookNode) -> bool:
         if held == "code":
-            return committed.code(cell) in known(now.id, committed.run(cell))
+            run = committed.run(cell)
+            return run is not None and committed.code(cell) == notebook.digest(now.id, run)
         like = (
             code_key(cell.source) == code_key(now.source) if held == "text" else cell.id == now.id
         )
@@ -341,36 +288,4 @@ def keep(notebook: Recorded, committed: Recorded) -> list[Split]:
                 del new[now.id]
                 run, code = committed.run(found[0]), committed.code(found[0])
                 if run and code:
-                    code = notebook.digest(now.id, run) if held == "code" else code
                     notebook.take(now, found[0], run, code)
-    return splits
-
-
-def _splits(notebook: Recorded, committed: Recorded) -> Iterator[Split]:
-    """Yield the cells out of reach that stand in the notebook as several, one after the other."""
-    new = notebook.cells
-    keys = [code_key(cell.source) for cell in new]
-    for old in committed.cells:
-        key, run, code = code_key(old.source), committed.run(old), committed.code(old)
-        if not run or not code or key in keys or not committed.out_of_reach(old):
-            continue
-        for first in range(len(new)):
-            for last in range(first + 2, len(new) + 1):
-                source = "\n".join(cell.source for cell in new[first:last])
-                if len(source) > 2 * len(old.source) + 100:
-                    break
-                if code_key(source) == key:
-                    yield Split(old, run, code, new[first:last])
-                    break
-
-
-def _joined(notebook: NotebookNode, splits: list[Split]) -> NotebookNode:
-    """Return a copy in which the first part of each split is the whole, and the others nothing."""
-    joined = copy.deepcopy(notebook)
-    cells = {cell.id: cell for cell in joined.cells}
-    for split in splits:
-        first, *others = (cells[part.id] for part in split.parts)
-        first.source = "\n".join(part.source for part in split.parts)
-        for cell in others:
-            cell.source = ""
-    return joined

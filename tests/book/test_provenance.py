@@ -253,80 +253,6 @@ def test_what_a_cpu_made_does_not(small):
     assert "only" in small.build()[1] and small.shown()["only"].startswith("y 4")
 
 
-# ---- A cell taken apart --------------------------------------------------------------------------
-
-
-def apart(small, old, *parts):
-    """Take a cell apart, on a machine without GPUs."""
-    small.machine(gpus=0)
-    small.edit(old, "\n```\n\n```{code-cell}\n".join(parts))
-
-
-def outputs(small):
-    cells = code_cells(read_notebook(small.path()))[1:]
-    return ["".join(o.get("text", "shown") for o in cell.outputs) for cell in cells]
-
-
-def test_the_parts_of_a_cell_have_its_outputs_and_hold(small):
-    before = outputs(small)
-    apart(small, CELLS["only"], *CELLS["only"].splitlines())
-    out, _ = small.build()
-    assert outputs(small) == [*before[:2], "", *before[2:]] and "stale" not in out
-    assert small.call("check", "--release")[0] == 0
-    assert small.build()[0].count("outputs kept, nothing to write") == 1
-
-
-def test_nothing_else_changes_when_a_cell_is_taken_apart(small):
-    before = outputs(small)
-    apart(small, CELLS["x"], *CELLS["x"].splitlines())
-    assert "stale" not in small.build()[0]  # And `uses` depends on the first part alone
-    assert outputs(small) == [before[0], "", *before[1:]]
-    assert small.call("check", "--release")[0] == 0
-
-
-def test_the_parts_of_a_stale_cell_are_stale(small):
-    before = outputs(small)
-    small.machine(gpus=0)
-    small.edit("x = [1]", "x = [3]")
-    small.build()
-    small.edit("```{code-cell}\nprint('x'", "```{code-cell}\nw = 1\nprint('x'")
-    assert "executed" not in small.build()[0] and outputs(small) == before
-    apart(small, "w = 1\n", "w = 1", "")
-    assert "stale" in small.build()[0] and outputs(small) == [*before[:3], "", *before[3:]]
-    assert [*small.notes()] == ["intro_2-stale", "intro_5-stale", "intro_6-stale"]
-
-
-def test_pictures_and_lines_go_to_the_parts_that_made_them(small):
-    shows = "from IPython.display import display\ny = 2\ndisplay(1)\n", "display(2)\nprint('line')"
-    small.edit(CELLS["only"], "".join(shows))
-    small.build()
-    before = outputs(small)
-    assert before[2] == "shownshownline\n"
-    apart(small, "".join(shows), *shows)
-    assert "stale" not in small.build()[0]
-    assert outputs(small) == [*before[:2], "shown", "shownline\n", *before[3:]]
-
-
-def test_a_cell_is_not_taken_apart_where_its_lines_cannot_be_told_apart(small):
-    small.edit("y = 2\n", "print('one')\ny = 2\n")
-    small.build()
-    before = small.path().read_bytes()
-    apart(small, "print('one')\ny = 2\n", "print('one')", "y = 2\n")
-    code, out = small.call("build")
-    assert code == 1 and small.path().read_bytes() == before
-    assert "cell intro_3 was taken apart" in out
-    assert "(stdout)" in out and "(intro_3: stdout; intro_4: stdout)" in out
-
-
-def test_a_preview_does_not_lose_the_outputs_of_what_is_taken_apart(small, no_kernel):
-    before = small.path().read_bytes()
-    apart(small, CELLS["only"], *CELLS["only"].splitlines())
-    no_kernel()
-    code, out = small.call("build", "--no-execute")
-    assert code == 1 and "only an execution tells which outputs its parts have: intro_3" in out
-    assert small.path().read_bytes() == before
-
-
 # ---- Transitions ---------------------------------------------------------------------------------
 
 
@@ -363,6 +289,15 @@ def test_a_stale_cell_for_gpus_holds_again_when_the_change_is_taken_back(small):
     small.build()
     small.edit("x = [2]", "x = [1]")
     assert "stale" not in small.build()[0] and small.call("check", "--release")[0] == 0
+
+
+def test_a_cell_of_gpus_that_is_taken_apart_is_stale(small):
+    before = small.cells()["only"].outputs
+    small.machine(gpus=0)
+    small.edit(CELLS["only"], CELLS["only"].replace("\n", "\n```\n\n```{code-cell}\n"))
+    assert "cell intro_3: stale, needs 2 GPUs (what made its" in small.build()[0]
+    cells = {cell.id: cell.outputs for cell in code_cells(read_notebook(small.path()))}
+    assert cells["intro_3"] == before and cells["intro_4"][0].text.startswith("y 2")
 
 
 def test_a_new_cell_for_gpus_is_skipped_and_then_stale(small):
