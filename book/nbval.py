@@ -20,7 +20,8 @@ from typing import Any
 
 from book.builder import verdict
 from book.builder.dependencies import dependencies
-from book.builder.notebook import code_cells, code_key, gpus_needed, measures
+from book.builder.notebook import code_cells, gpus_needed, measures, tags
+from book.builder.program import code_key
 from d2l_local.base.language import counted
 from d2l_local.machine.nvidia import installed_gpus
 
@@ -58,10 +59,6 @@ def tested(cell: Mapping) -> str:
     return code_key(
         cell["source"], strings=bool(cell["outputs"]) and not measures(cell) and not exercise
     )
-
-
-def tags(cell: Mapping) -> list[str]:
-    return cell.get("metadata", {}).get("tags", [])
 
 
 def tested_already(items: list[pytest.Item]) -> list[pytest.Item]:

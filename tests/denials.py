@@ -85,7 +85,7 @@ def _imports(source: str) -> str:
 def problems(section: Section, framework: str) -> Iterator[str]:
     """What is wrong with the denials of a section: not noticed, or told another thing."""
     # Not at the top: each fork imports this module, and the builder takes seconds to load
-    from book.builder.notebook import as_python
+    from book.builder.program import as_python
 
     def python(block: Block) -> str:
         return as_python(section.code_in(block, section.langs[0]))

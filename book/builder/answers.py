@@ -26,7 +26,8 @@ from pathlib import Path
 from book.builder.dependencies import names_of
 from book.builder.language import messages, translate, with_messages
 from book.builder.model import CHECK, Block, Exercise, Section, exercises
-from book.builder.notebook import BuildError, as_python
+from book.builder.notebook import BuildError
+from book.builder.program import as_python
 
 HEAD = """\
 \"\"\"Exercises of {name}, made of chapters/text/{name}.md by the builder: edit that.\"\"\"

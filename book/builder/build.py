@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from book.builder import answers, proof, render, values
-from book.builder.certificate import TRIES, Run, Witness, loudness, why_not
-from book.builder.check import sections as check
+from book.builder.certificate import TRIES, Witness, loudness, why_not
+from book.builder.check import notebooks as check
 from book.builder.execute import execute
 from book.builder.model import Section
 from book.builder.notebook import (
     BuildError,
+    Cell,
+    Notebook,
+    Run,
+    bare,
     code_cells,
     dump,
     gpus_needed,
@@ -24,12 +28,11 @@ from book.builder.notebook import (
     read_notebook,
     write,
 )
-from book.builder.provenance import Recorded, as_made, empty, keep, this_run
+from book.builder.provenance import Provenance, is_note, keep, put_notes, this_run
 from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
-import nbformat
 from nbformat import NotebookNode
 
 STALE = "The output above is of an older version of this cell: {machine}, {date}."
@@ -86,12 +89,12 @@ def build_section(
         proved = prove(section, framework, force, kernel)
     for lang, source in sources.items():
         notebook = render.notebook(section, framework, lang)
-        recorded = Recorded(notebook)
-        recorded.share(renewed[source])
+        for cell, same in zip(notebook.code, renewed[source].code):
+            cell.outputs, cell.run, cell.code = same.outputs, same.run, same.code
         missing = values.fill(notebook, section.rows(lang))
         built.warnings += [f"{where[lang]}: {what}" for what in missing]
-        recorded.put_notes(section.chapter.word(lang, "stale", STALE))
-        notebook.metadata["d2l_local"].update({"proved": proved} if proved else {})
+        put_notes(notebook, section.chapter.word(lang, "stale", STALE))
+        notebook.proved = proved
         path = section.chapter.notebook_path(framework, lang, section.name)
         built.changed |= write(path, dump(notebook))
     return built
@@ -114,78 +117,77 @@ def named(where: str) -> Iterator[None]:
 
 def renew(
     section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built
-) -> tuple[Recorded, list[str]]:
+) -> tuple[Notebook, list[str]]:
     """Return a notebook with all its outputs, executing it if any of them is to be new.
 
     And what its author should know of it.
     """
     warnings = []
-    notebook = Recorded(render.notebook(section, framework, lang))
+    notebook = render.notebook(section, framework, lang)
     committed = read_notebook(section.chapter.notebook_path(framework, lang, section.name))
     if committed is not None:
-        keep(notebook, Recorded(committed))
-    ready = renewable(notebook, force)
+        keep(notebook, committed)
+    provenance = Provenance(notebook)
+    ready = renewable(provenance, force)
     if ready and kernel:
         # As deep as the notebooks, so that links to files hold, but free to be written to.
         folder = section.chapter.root / "build" / framework / lang
-        ready = with_others(notebook, ready)
-        renew_cells(notebook, ready, folder, section.chapter.root)
+        ready = with_others(provenance, ready)
+        renew_cells(provenance, ready, folder, section.chapter.root)
+        warnings += check.uncertified(notebook)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
         warnings.append(f"without outputs until they are executed: {names}")
         for cell in ready:
-            empty(cell)
-    notebook.tidy()
+            cell.empty()
     built.executed += len(ready) if kernel else 0
     built.emptied += 0 if kernel else len(ready)
-    built.cells += len(notebook.cells)
-    if ready and kernel:
-        warnings += check.uncertified(notebook)
+    built.cells += len(notebook.code)
     return notebook, [*warnings, *check.stale(notebook)]
 
 
-def renewable(notebook: Recorded, force: bool = False) -> list[NotebookNode]:
+def renewable(provenance: Provenance, force: bool = False) -> list[Cell]:
     """Return the cells whose outputs do not hold, and for which this machine has the GPUs.
 
     With ``force``, no output holds, of which only a cell tagged for GPUs makes an exception. A
     cell without any output is executed on every machine.
     """
 
-    def is_to_be_new(cell: NotebookNode) -> bool:
-        if not notebook.run(cell):
+    def is_to_be_new(cell: Cell) -> bool:
+        if cell.run is None:
             return True
         if force:
-            return gpus_needed(cell) <= notebook.here
-        return not notebook.holds(cell) and not notebook.out_of_reach(cell)
+            return gpus_needed(cell) <= provenance.here
+        return not provenance.holds(cell) and not provenance.out_of_reach(cell)
 
-    return [cell for cell in notebook.cells if is_to_be_new(cell)]
+    return [cell for cell in provenance.notebook.code if is_to_be_new(cell)]
 
 
-def with_others(notebook: Recorded, ready: list[NotebookNode]) -> list[NotebookNode]:
+def with_others(provenance: Provenance, ready: list[Cell]) -> list[Cell]:
     """Return these cells and all that this machine can execute as well as the one that did.
 
     The notebook is executed as a whole, and what a page prints and draws should be of one run: a
     picture beside the numbers of another one may contradict them.
     """
 
-    def as_well(cell: NotebookNode) -> bool:
-        run = notebook.run(cell)
-        return run is not None and max(num_gpus(run["machine"]), gpus_needed(cell)) <= notebook.here
+    def as_well(cell: Cell) -> bool:
+        had = num_gpus(cell.run["machine"]) if cell.run else 0
+        return max(had, gpus_needed(cell)) <= provenance.here
 
-    return [cell for cell in notebook.cells if cell in ready or as_well(cell)]
+    ids = {cell.id for cell in ready}
+    return [cell for cell in provenance.notebook.code if cell.id in ids or as_well(cell)]
 
 
-def renew_cells(
-    notebook: Recorded, cells: list[NotebookNode], folder: Path, root: Path
-) -> None:
+def renew_cells(provenance: Provenance, cells: list[Cell], folder: Path, root: Path) -> None:
     """Execute a notebook as a whole, and take the new outputs of some cells."""
     folder.mkdir(parents=True, exist_ok=True)
-    fresh, run = executed_quietly(as_made(notebook.notebook), folder, root)
-    made = {cell.id: cell for cell in code_cells(fresh)}
+    fresh, run = executed_quietly(bare(provenance.notebook), folder, root)
+    made = {cell.id: cell for cell in fresh.cells}
     if problems := [p for cell in cells for p in check.outputs(made[cell.id])]:
         raise BuildError("\n".join(problems))
     for cell in cells:
-        notebook.take(cell, made[cell.id], run, notebook.digest(cell.id, run))
+        cell.outputs, cell.run = made[cell.id].outputs, run
+        cell.code = provenance.digest(cell.id, run)
 
 
 def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[NotebookNode, Run]:
@@ -230,26 +232,31 @@ def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> 
     """Execute a committed notebook afresh into `build/`, where it is left even if it fails."""
     lang, framework = path.parent.name, path.parent.parent.name
     ran, started = Ran(f"{framework}/{path.stem}", lang), time.monotonic()
-    notebook = as_made(nbformat.read(path, as_version=4))
+    notebook = read_notebook(path)
+    assert notebook is not None  # The caller has found it
+    notebook.cells = [cell for cell in notebook.cells if not is_note(cell)]
     folder = chapter.root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
+    fresh = bare(notebook)
     try:
-        execute(notebook, folder, chapter.root, seconds=seconds, again=ran.again)
+        execute(fresh, folder, chapter.root, seconds=seconds, again=ran.again)
     except BuildError as error:
         ran.error = error
-    recorded, run = Recorded(notebook), this_run()
-    for cell in recorded.cells:
-        if cell.execution_count:
-            recorded.take(cell, copy.copy(cell), run, recorded.digest(cell.id, run))
+    provenance, run = Provenance(notebook), this_run()
+    for cell, made in zip(notebook.code, fresh.cells):
+        cell.empty()
+        cell.shown = None
+        if made.execution_count:
+            cell.outputs, cell.run, cell.code = made.outputs, run, provenance.digest(cell.id, run)
             ran.cells += 1
     write(folder / path.name, dump(notebook))
-    ran.devices, ran.seconds = devices(notebook), time.monotonic() - started
+    ran.devices, ran.seconds = devices(fresh), time.monotonic() - started
     return ran
 
 
 def devices(notebook: NotebookNode) -> str:
     """Return the devices that the notebook's own banner names."""
-    text = "".join(o.get("text", "") for c in code_cells(notebook) for o in c.get("outputs", []))
+    text = "".join(o.get("text", "") for c in code_cells(notebook) for o in c.outputs)
     names = "|".join(re.escape(name) for name in beginnings("devices: {devices} ({what})"))
     found = re.search(rf"^(?:{names})(.*?)(?: \(|（|$)", text, re.MULTILINE)
     return found[1].strip() if found else "-"

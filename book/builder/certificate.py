@@ -24,13 +24,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from book.builder.notebook import measures
+from book.builder.notebook import Run, measures
 from d2l_local.machine.crowding import MOST, Crowding
 from d2l_local.machine.facts import facts
 
 from nbformat import NotebookNode
 
-Run = dict[str, Any]  # As it stands in a notebook's metadata
 DRIFT = 0.15  # A job that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
 TRIES = 3  # Executions of a section until it is published uncertified

@@ -18,12 +18,14 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from book.builder import verdict
+from book.builder import check, verdict
 from book.builder.build import Ran, build_section, run_notebook
-from book.builder.check import sections as check
+from book.builder.check import twins
+from book.builder.check.problem import ERROR, UNREADY, Problem
 from book.builder.language import first_language, with_languages
 from book.builder.model import Section
 from book.builder.notebook import BuildError, write
@@ -40,7 +42,7 @@ def command_build(chapter: Chapter, args: argparse.Namespace) -> int:
     os.environ.pop("D2L_DATA", None)  # What is committed comes from the images that all have
     failed = 0
     for section in chapter.sections(args.section):
-        for problem in check.twins(section) + check.draft(section):
+        for problem in (*twins.all_there(section), *twins.stamped(section), *twins.draft(section)):
             print(f"warning: {problem}")
         for framework in section.frameworks:
             if args.framework in (None, framework):
@@ -66,34 +68,27 @@ def build_one(section: Section, framework: str, args: argparse.Namespace) -> boo
 
 
 def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
-    found = check.sections(chapter, args.section)
-    problems, warnings = found.problems, found.unready
-    for path, text in readmes(chapter).items():
-        if path.read_text("utf-8") != text:
-            problems.append(f"{path.name}: its table of notebooks is not this chapter's: build it")
-    if not args.section:
-        problems += check.orphans(chapter)
-        warnings += check.not_linked(chapter)
-    sections = chapter.sections(args.section)
-    untried = [problem for section in sections for problem in check.not_denied(section)]
-    if args.release:
-        problems, warnings = problems + warnings + found.uncertified, []
-    else:
-        warnings += in_short("uncertified outputs", found.uncertified, args)
-    warnings += in_short("assertions that no denial tries", untried, args)
-    if args.section:
-        warnings += [problem for section in sections for problem in check.typed(section)]
-    for warning in warnings:
-        print(f"warning: {warning}")
-    print("\n".join(problems) or "text, languages and notebooks agree")
+    refused = (ERROR, UNREADY) if args.release else (ERROR,)
+    found = list(check.chapter(chapter, args.section))
+    for line in in_short([p for p in found if p.level not in refused], bool(args.section)):
+        print(f"warning: {line}")
+    problems = [problem for problem in found if problem.level in refused]
+    print("\n".join(map(str, problems)) or "text, languages and notebooks agree")
+    for cure in dict.fromkeys(problem.cure for problem in problems if problem.cure):
+        print(f"to build it: {cure}")
     return 1 if problems else 0
 
 
-def in_short(what: str, warnings: list[str], args: argparse.Namespace) -> list[str]:
-    """Return warnings of chosen sections; of all, how many there are of what many sections have."""
-    if args.section or not warnings:
-        return warnings
-    return [f"{what}: {len(warnings)} lines, which --section NAME shows"]
+def in_short(warnings: list[Problem], chosen: bool) -> list[str]:
+    """Return lines of warnings: of chosen sections all, else counts of what many sections have."""
+    counts = Counter(warning.counted for warning in warnings if not chosen)
+    del counts[""]
+    lines = [str(warning) for warning in warnings if warning.counted not in counts]
+    lines += [
+        f"{what}: {count}, which `make check SECTIONS=<section>` shows"
+        for what, count in counts.items()
+    ]
+    return lines
 
 
 def command_stamp(chapter: Chapter, args: argparse.Namespace) -> int:

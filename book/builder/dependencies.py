@@ -21,7 +21,7 @@ import symtable
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from book.builder.notebook import as_python, code_key, scopes
+from book.builder.program import as_python, code_key, scopes
 
 # Who names one of these, or runs a magic or a shell line, may read and set anything.
 ANYTHING = {"get_ipython", "exec", "eval", "globals", "locals", "vars"}

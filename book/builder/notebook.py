@@ -1,174 +1,196 @@
-"""Notebooks as files and as programs: what a cell does, reads, sets and needs."""
+"""Notebooks as the builder writes and reads them.
+
+What Jupyter knows of a cell has nbformat's names, so that functions of tags take nbformat's cells,
+too. What the builder itself has to remember stands in `metadata.d2l_local` of a notebook and of
+its cells, which the web book reads, too:
+
+    {"runs": [{"machine": {"cores": 2, ...}, "date": "2026-11-21", "versions": {...}}]}
+    {"id": "loops_1", "frameworks": ["mxnet"], "order": 4, "run": 0, "code": "5f0c2a91d3e4"}
+"""
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
+import copy
 import os
 import re
-import symtable
 import tempfile
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from book.builder.language import without_strings
-
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+ABOUT = "d2l_local"
 IGNORED = "nbval-ignore-output"  # nbval's word for a cell that it executes and does not compare
-DATA = Path(__file__).parents[2] / "d2l_local/data"  # What the package holds
-LOADS = {  # What a cell may say that loads it, and the file
-    r"\b(?:load_data_fashion_mnist|FashionMNIST|train_lenet_dist)\b": "fashion-mnist-sample.tar.xz",
-    r"\bload_text\b": "english.txt",
-    r"\btrained_gpt\b": "gpt-tiny.npz",
-}
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+LANGUAGE = {"name": "python"}
+Run = dict[str, Any]  # Machine, date and versions, and what others took of the machine meanwhile
 
 
 class BuildError(Exception):
     """What is wrong, where, and what to do about it."""
 
 
-def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+@dataclass
+class Cell:
+    """A cell. Two are equal if texts make them alike, whatever their outputs."""
+
+    cell_type: str  # "markdown" or "code"
+    id: str
+    source: str  # As the text writes it, with the names of what prose quotes
+    metadata: dict[str, Any] = field(default_factory=dict)  # Tags, and what is folded
+    frameworks: list[str] = field(default_factory=list)  # Whose notebooks have the block
+    order: int = 0  # The block's place in the text
+    kind: str = ""  # What the block is for: `book.builder.model`
+    predict: dict[str, Any] = field(default_factory=dict)  # The question that it answers
+    shown: str | None = field(default=None, compare=False)  # Prose with the `values` that it quotes
+    values: list[str] = field(default_factory=list, compare=False)
+    outputs: list[NotebookNode] = field(default_factory=list, compare=False)
+    execution_count: int | None = field(default=None, compare=False)  # As it was read
+    run: Run | None = field(default=None, compare=False)  # That the outputs come from
+    code: str | None = field(default=None, compare=False)  # The hash of what made them
+
+    def empty(self) -> None:
+        """Take the outputs away, and what is recorded of them."""
+        self.outputs, self.run, self.code = [], None, None
+
+
+@dataclass
+class Notebook:
+    """Cells, and the hashes of the exercises that were proved, by their names."""
+
+    cells: list[Cell]
+    proved: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def code(self) -> list[Cell]:
+        return code_cells(self)
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """Return the code cells of a notebook, the builder's or nbformat's."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def program(notebook: NotebookNode, strings: bool = True) -> list[str]:
-    """Return what a notebook does, if need be whatever its strings say.
-
-    The set-up cell does nothing here.
-    """
-    return [code_key(cell.source, strings) for cell in code_cells(notebook) if cell.id != "setup"]
+def tags(cell: Any) -> list[str]:
+    found: list[str] = cell.metadata.get("tags", [])
+    return found
 
 
-@functools.cache  # The languages of a section have most cells in common
-def code_key(source: str, strings: bool = True) -> str:
-    """Return what decides whether two cells do the same: the syntax tree, without comments.
-
-    It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields. With other
-    data, a cell that loads them is another program.
-    """
-    data = "".join(digest(name) for words, name in LOADS.items() if re.search(words, source))
-    try:
-        tree = ast.parse(as_python(source))
-        return _shown(tree if strings else without_strings(tree)) + data
-    except SyntaxError:
-        return source + data
+def may_fail(cell: Any) -> bool:
+    return "raises-exception" in tags(cell)
 
 
-@functools.cache
-def decided(source: str, on_gpu: bool) -> str:
-    """Return what a cell does where there are GPUs, or none: what `on_gpu` decides is decided.
-
-    So a number that is for CPUs alone may change, and what GPUs made is still what they would make.
-    """
-    if "on_gpu" not in source:
-        return source
-    try:
-        return ast.unparse(_Decided(on_gpu).visit(ast.parse(as_python(source))))
-    except SyntaxError:
-        return source
-
-
-class _Decided(ast.NodeTransformer):
-    def __init__(self, on_gpu: bool):
-        self.on_gpu = on_gpu
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        if not _is_on_gpu(node.test):
-            return node
-        return node.body if self.on_gpu else node.orelse
-
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
-        if not _is_on_gpu(node.test):
-            return node
-        return (node.body if self.on_gpu else node.orelse) or ast.Pass()
-
-
-def _is_on_gpu(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == "on_gpu"
-
-
-@functools.cache
-def digest(name: str) -> str:
-    """Return a hash of a file of `DATA`: other data give another one."""
-    return hashlib.sha256((DATA / name).read_bytes()).hexdigest()[:12]
-
-
-def _shown(node: object) -> str:
-    if isinstance(node, ast.AST):
-        fields = [(name, value) for name, value in ast.iter_fields(node) if value not in (None, [])]
-        inside = ", ".join(f"{name}={_shown(value)}" for name, value in fields)
-        return f"{type(node).__name__}({inside})"
-    if isinstance(node, list):
-        return f"[{', '.join(map(_shown, node))}]"
-    return repr(node)
-
-
-def may_fail(cell: NotebookNode) -> bool:
-    return "raises-exception" in cell.metadata.get("tags", [])
-
-
-def measures(cell: Mapping[str, Any]) -> bool:
+def measures(cell: Any) -> bool:
     """Whether its output, which differs from run to run, is not compared with the committed one."""
-    return IGNORED in cell.get("metadata", {}).get("tags", [])
+    return IGNORED in tags(cell)
 
 
-def gpus_needed(cell: NotebookNode) -> int:
+def gpus_needed(cell: Any) -> int:
     """How many GPUs it takes to prove what the cell says: N of its tag `gpus-N`, else 0."""
-    found = [re.fullmatch(r"gpus-(\d+)", tag) for tag in cell.metadata.get("tags", [])]
+    found = [re.fullmatch(r"gpus-(\d+)", tag) for tag in tags(cell)]
     return max((int(match[1]) for match in found if match), default=0)
 
 
-@functools.cache
-def as_python(source: str) -> str:
-    """Return what IPython makes of a cell: calls in place of shell lines and magics."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    return TransformerManager().transform_cell(source)
+def data_of(output: NotebookNode) -> dict[str, Any]:
+    """Return what an output says of itself: a verdict on an exercise, or what was measured."""
+    found: dict[str, Any] = output.get("metadata", {}).get(ABOUT, {})
+    return found
 
 
-class _Generators(ast.NodeTransformer):
-    """Make generator expressions of the comprehensions."""
-
-    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.GeneratorExp:
-        self.generic_visit(node)
-        return ast.GeneratorExp(node.elt, node.generators)
-
-    visit_SetComp = visit_ListComp  # noqa: N815  The name that ast looks for
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.GeneratorExp:
-        self.generic_visit(node)
-        return ast.GeneratorExp(ast.Tuple([node.key, node.value], ast.Load()), node.generators)
+# ---- Files ---------------------------------------------------------------------------------------
 
 
-def scopes(code: str) -> symtable.SymbolTable:
-    """Return the table of a program's names, the same on all Pythons.
-
-    From Python 3.12 on, the variables of a comprehension are listed among those around it; those
-    of a generator expression never are.
-    """
-    tree = ast.fix_missing_locations(_Generators().visit(ast.parse(code)))
-    return symtable.symtable(ast.unparse(tree), "cell", "exec")
-
-
-def read_notebook(path: Path) -> NotebookNode | None:
+def read_notebook(path: Path) -> Notebook | None:
     """Return a notebook, or None if there is none. Raises BuildError where it is damaged."""
+    if not path.exists():
+        return None
     try:
-        return nbformat.read(path, as_version=4) if path.exists() else None
+        node = nbformat.read(path, as_version=4)
     except ValueError as error:  # No JSON, or no UTF-8
         what = " ".join(str(error).split()[:20])
         raise BuildError(f"{path}: {what}; take it from git, or delete it and build it") from None
+    about = node.metadata.get(ABOUT, {})
+    runs = about.get("runs", [])
+    return Notebook([_read(cell, runs) for cell in node.cells], about.get("proved", {}))
 
 
-def dump(notebook: NotebookNode) -> str:
-    nbformat.validate(notebook)
-    text: str = nbformat.writes(notebook, version=4)
+def _read(node: NotebookNode, runs: list[Run]) -> Cell:
+    metadata = dict(node.metadata)
+    about = metadata.pop(ABOUT, {})
+    run = about.get("run", len(runs))
+    return Cell(
+        node.cell_type,
+        node.get("id", ""),
+        about.get("template", node.source),
+        metadata,
+        about.get("frameworks", []),
+        about.get("order", 0),
+        about.get("kind", ""),
+        about.get("predict", {}),
+        shown=node.source if "template" in about else None,
+        values=about.get("values", []),
+        outputs=node.get("outputs", []),
+        execution_count=node.get("execution_count"),
+        run=runs[run] if run < len(runs) else None,
+        code=about.get("code"),
+    )
+
+
+def dump(notebook: Notebook) -> str:
+    """Return the file: executed cells are numbered in their order, and each run stands once."""
+    runs: list[Run] = []
+    for cell in notebook.code:
+        if cell.run and cell.run not in runs:
+            runs.append(cell.run)
+    node = new_notebook(cells=[_written(cell, runs) for cell in notebook.cells])
+    for number, cell in enumerate(code_cells(node), 1):
+        executed = ABOUT in cell.metadata and "run" in cell.metadata[ABOUT]
+        cell.execution_count = number if executed else None
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = number
+    about = {"runs": runs, **({"proved": notebook.proved} if notebook.proved else {})}
+    node.metadata.update(kernelspec=KERNEL, language_info=LANGUAGE, **{ABOUT: about})
+    nbformat.validate(node)
+    text: str = nbformat.writes(node, version=4)
     return text.rstrip("\n") + "\n"
+
+
+def _written(cell: Cell, runs: list[Run]) -> NotebookNode:
+    about = {
+        "id": cell.id,
+        "frameworks": cell.frameworks,
+        "order": cell.order,
+        "kind": cell.kind,
+        "predict": cell.predict,
+    }
+    if cell.shown is not None:
+        about.update(template=cell.source, values=cell.values)
+    if cell.run:
+        about.update(run=runs.index(cell.run), code=cell.code)
+    about = {key: value for key, value in about.items() if value not in ("", {}, None)}
+    metadata = {**cell.metadata, ABOUT: about}
+    node: NotebookNode
+    if cell.cell_type == "code":
+        outputs = copy.deepcopy(cell.outputs)
+        node = new_code_cell(cell.source, id=cell.id, metadata=metadata, outputs=outputs)
+    else:
+        source = cell.source if cell.shown is None else cell.shown
+        node = new_markdown_cell(source, id=cell.id, metadata=metadata)
+    return node
+
+
+def bare(notebook: Notebook) -> NotebookNode:
+    """Return a notebook for a kernel, without outputs: its code cells are those of `code`."""
+    cells = [
+        new_code_cell(cell.source, id=cell.id, metadata=copy.deepcopy(cell.metadata))
+        for cell in notebook.code
+    ]
+    node: NotebookNode = new_notebook(cells=cells)
+    return node
 
 
 def write(path: Path, text: str) -> bool:

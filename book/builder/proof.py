@@ -15,13 +15,14 @@ from book.builder.answers import judging
 from book.builder.dependencies import names_of
 from book.builder.execute import execute
 from book.builder.model import Block, Exercise, Section, exercises
-from book.builder.notebook import BuildError, code_key
+from book.builder.notebook import BuildError, Notebook, data_of
+from book.builder.program import code_key
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
 
-def prove(section: Section, framework: str, committed: NotebookNode | None) -> dict[str, str]:
+def prove(section: Section, framework: str, committed: Notebook | None) -> dict[str, str]:
     """Prove the exercises that the committed notebook, if any, does not record as they are now.
 
     Returns what to record of all of them. Raises BuildError, naming exercise and cell, where a
@@ -39,7 +40,7 @@ def prove(section: Section, framework: str, committed: NotebookNode | None) -> d
     return {exercise.id: _digest(exercise) for exercise in found}
 
 
-def missing(section: Section, framework: str, committed: NotebookNode | None) -> list[str]:
+def missing(section: Section, framework: str, committed: Notebook | None) -> list[str]:
     """Return the exercises that changed since they were proved, or never were."""
     return [
         f"exercise {exercise.id}: not proved as it is now: build it"
@@ -52,9 +53,9 @@ def _provable(section: Section, framework: str) -> list[Exercise]:
     return [exercise for exercise in exercises(section, framework) if not exercise.is_open]
 
 
-def recorded(notebook: NotebookNode | None) -> dict[str, str]:
+def recorded(notebook: Notebook | None) -> dict[str, str]:
     """Return the digests of a notebook's exercises when they were proved."""
-    return notebook.metadata.get("d2l_local", {}).get("proved", {}) if notebook else {}
+    return notebook.proved if notebook else {}
 
 
 def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
@@ -74,7 +75,7 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
     execute(notebook, folder, root)
     problems = []
     for place, blocks, verdict, message in checks:
-        said = [(_verdict(out), _text(out)) for out in notebook.cells[place].outputs]
+        said = [(data_of(out).get("verdict"), _text(out)) for out in notebook.cells[place].outputs]
         if not any(verdict == was and message in text for was, text in said):
             heard = "; ".join(text for _, text in said) or "nothing"
             problems.append(
@@ -82,11 +83,6 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
                 f"and the check says: {heard}"
             )
     return problems
-
-
-def _verdict(output: NotebookNode) -> str | None:
-    verdict: str | None = output.get("metadata", {}).get("d2l_local", {}).get("verdict")
-    return verdict
 
 
 def _text(output: NotebookNode) -> str:

@@ -1,11 +1,7 @@
 """Where a cell's output comes from: on which machine, when, with what, and from which code.
 
-Notebooks list their runs once, in `metadata.d2l_local`; each code cell says, in its own, which
-run its output comes from, and has a hash of the code that made it (`book.builder.dependencies`)
-and, if that loads images, of the images:
-
-    {"runs": [{"machine": {"cores": 2, ...}, "date": "2026-11-21", "versions": {...}}]}
-    {"run": 0, "code": "5f0c2a91d3e4", ...}
+A cell remembers the run that its output comes from, and a hash of the code that made it
+(`book.builder.dependencies`) and, if that loads images, of the images.
 
 An output holds as long as the hash is that of the cell today. If it is not, a cell that needs or
 had more GPUs than there are keeps its output, and is called stale, to the reader, too; all others
@@ -14,25 +10,19 @@ are executed again. What asks the reader, and measures nothing, can be made anew
 
 from __future__ import annotations
 
-import copy
 import datetime
 import json
 import platform
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from importlib import metadata
 
-from book.builder.certificate import Run
 from book.builder.dependencies import because, digests
 from book.builder.model import PARTS
-from book.builder.notebook import code_cells, code_key, decided, gpus_needed
-from book.builder.values import as_written
+from book.builder.notebook import Cell, Notebook, Run, gpus_needed
+from book.builder.program import code_key, decided
 from d2l_local.base import frameworks
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
-
-from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell
 
 NOTE = "stale"  # The kind of a cell that the builder adds below a stale output
 CHANGED = "what made its output has changed"
@@ -56,13 +46,13 @@ def this_run() -> Run:
     return {"machine": facts(), "date": today, "versions": versions}
 
 
-def digests_of(notebook: NotebookNode, on_gpu: bool) -> dict[str, str]:
+def digests_of(notebook: Notebook, on_gpu: bool) -> dict[str, str]:
     """Return for each code cell, by id, the hash of what its output depends on, with GPUs or none.
 
     The set-up cell counts for nothing, since it does nothing here, but for the language that it
     may set: that counts for all.
     """
-    cells = code_cells(notebook)
+    cells = notebook.code
     sources = ["" if cell.id == "setup" else decided(cell.source, on_gpu) for cell in cells]
     language = [
         line
@@ -74,33 +64,35 @@ def digests_of(notebook: NotebookNode, on_gpu: bool) -> dict[str, str]:
     return {cell.id: code for cell, code in zip(cells, digests(sources, "".join(language)))}
 
 
-class Recorded:
-    """A notebook's code cells, and of each the run and the code that its output comes from.
+def gpus_of(cell: Cell) -> int:
+    """Return how many GPUs a cell needs, or its output had, if that is more."""
+    had = num_gpus(cell.run["machine"]) if cell.run and cell.kind not in PARTS else 0
+    return max(gpus_needed(cell), had)
+
+
+def without_gpus(cell: Cell) -> str | None:
+    """Say why a cell for GPUs has no output from as many as it needs; None if it has."""
+    needed = gpus_needed(cell)
+    if cell.run is None or num_gpus(cell.run["machine"]) < needed:
+        machine = in_words(cell.run["machine"]) if cell.run else "no machine that is known"
+        return f"was executed on {machine}"
+    said = json.dumps(cell.outputs, ensure_ascii=False)
+    if needed and any(line in said for line in beginnings(SKIPPED)):
+        return "has no output from them"
+    return None
+
+
+class Provenance:
+    """Of a notebook's outputs, which are those of its code, and which this machine can renew.
 
     ``here`` is how many GPUs this machine has, which is asked for once, because it takes a look at
     the whole machine.
     """
 
-    def __init__(self, notebook: NotebookNode):
+    def __init__(self, notebook: Notebook):
         self.notebook = notebook
-        self.cells = code_cells(notebook)
-        self.by_id = {cell.id: cell for cell in self.cells}
         self._digests: dict[bool, dict[str, str]] = {}
         self.here = num_gpus(facts())
-
-    @property
-    def runs(self) -> list[Run]:
-        runs: list[Run] = self.notebook.metadata.get("d2l_local", {}).get("runs", [])
-        return runs
-
-    @runs.setter
-    def runs(self, runs: list[Run]) -> None:
-        self.notebook.metadata.setdefault("d2l_local", {})["runs"] = runs
-
-    def run(self, cell: NotebookNode) -> Run | None:
-        """Return the run that a cell's output comes from; None if it has none."""
-        number = cell.metadata.get("d2l_local", {}).get("run")
-        return self.runs[number] if isinstance(number, int) and number < len(self.runs) else None
 
     def digest(self, name: str, run: Run) -> str:
         """Return the hash of what a cell's code is now, on a machine like that of a run."""
@@ -109,39 +101,14 @@ class Recorded:
             self._digests[on_gpu] = digests_of(self.notebook, on_gpu)
         return self._digests[on_gpu][name]
 
-    def code(self, cell: NotebookNode) -> str | None:
-        """Return the hash of the code that made a cell's output."""
-        code: str | None = cell.metadata.get("d2l_local", {}).get("code")
-        return code
+    def out_of_reach(self, cell: Cell) -> bool:
+        """Whether an output takes more GPUs than there are here."""
+        return gpus_of(cell) > self.here
 
-    def gpus(self, cell: NotebookNode) -> int:
-        """Return how many GPUs a cell needs, or its output had, if that is more."""
-        run = self.run(cell)
-        measures = cell.metadata.get("d2l_local", {}).get("kind") not in PARTS
-        return max(gpus_needed(cell), num_gpus(run["machine"]) if run and measures else 0)
-
-    def out_of_reach(self, cell: NotebookNode) -> int:
-        """Return how many GPUs an output takes that can't be made anew here; else 0."""
-        needed = self.gpus(cell)
-        return needed if needed > self.here else 0
-
-    def without_gpus(self, cell: NotebookNode) -> str | None:
-        """Say why a cell for GPUs has no output from as many as it needs; None if it has."""
-        needed, run = gpus_needed(cell), self.run(cell)
-        if run is None or num_gpus(run["machine"]) < needed:
-            return (
-                f"was executed on {in_words(run['machine']) if run else 'no machine that is known'}"
-            )
-        said = json.dumps(cell.outputs, ensure_ascii=False)
-        if needed and any(line in said for line in beginnings(SKIPPED)):
-            return "has no output from them"
-        return None
-
-    def holds(self, cell: NotebookNode) -> bool:
+    def holds(self, cell: Cell) -> bool:
         """Whether a cell's output is that of its code, on as many GPUs as it needs."""
-        run = self.run(cell)
-        same = run is not None and self.code(cell) == self.digest(cell.id, run)
-        return same and not self.without_gpus(cell)
+        same = cell.run is not None and cell.code == self.digest(cell.id, cell.run)
+        return same and not without_gpus(cell)
 
     def stale(self) -> dict[str, tuple[int, str]]:
         """Return the cells, by id, whose outputs do not hold and can't be made anew here.
@@ -149,76 +116,48 @@ class Recorded:
         Each with how many GPUs that takes, and why it does not hold.
         """
         found = {}
-        for cell in self.cells:
-            needed = self.out_of_reach(cell)
-            if needed and not self.holds(cell):
-                why = self.without_gpus(cell) if gpus_needed(cell) else None
-                found[cell.id] = needed, why or CHANGED
+        for cell in self.notebook.code:
+            if self.out_of_reach(cell) and not self.holds(cell):
+                why = without_gpus(cell) if gpus_needed(cell) else None
+                found[cell.id] = gpus_of(cell), why or CHANGED
         return found
 
-    def why(self, name: str, now: Recorded) -> str | None:
+    def why(self, cell: Cell, now: Provenance) -> str | None:
         """Say why a cell must be executed again for the notebook as it is ``now``; None if not."""
-        cell = self.by_id[name]
-        run = self.run(cell)
-        if not cell.execution_count or run is None:
+        if not cell.execution_count or cell.run is None:
             return "was not executed"
-        if name in now.by_id and self.code(cell) != now.digest(name, run):
-            return f"{changed(name, self.notebook, now.notebook) or CHANGED}: build it"
-        if why := self.without_gpus(cell):
-            return f"{why}, and here are as many as it needs: build it"
+        known = any(cell.id == other.id for other in now.notebook.code)
+        if known and cell.code != now.digest(cell.id, cell.run):
+            return changed(cell.id, self.notebook, now.notebook) or CHANGED
+        if why := without_gpus(cell):
+            return f"{why}, and here are as many as it needs"
         return None
 
-    def take(self, cell: NotebookNode, source: NotebookNode, run: Run, code: str) -> None:
-        """Give a cell the outputs of another, which that run made of that code."""
-        if run not in self.runs:
-            self.runs = [*self.runs, run]
-        cell.outputs = copy.deepcopy(source.outputs)
-        cell.metadata.setdefault("d2l_local", {}).update(run=self.runs.index(run), code=code)
 
-    def share(self, other: Recorded) -> None:
-        """Take all outputs of a notebook with the same code in another language."""
-        for cell, source in zip(self.cells, other.cells):
-            run, code = other.run(source), other.code(source)
-            if run and code:
-                self.take(cell, source, run, code)
-        self.tidy()
-
-    def tidy(self) -> None:
-        """Number the executed cells in their order, and drop the runs that none of them names."""
-        runs = [self.run(cell) for cell in self.cells]
-        named = [run for i, run in enumerate(runs) if run and run not in runs[:i]]
-        for number, (cell, run) in enumerate(zip(self.cells, runs), 1):
-            cell.execution_count = number if run else None
-            if run:
-                cell.metadata["d2l_local"]["run"] = named.index(run)
-            for output in cell.outputs:
-                if "execution_count" in output:
-                    output["execution_count"] = number
-        self.runs = named
-
-    def put_notes(self, text: str) -> None:
-        """Say below each output that an older program made: ``text``, with its machine and date."""
-        old, cells = self.stale(), []
-        for cell in self.notebook.cells:
-            if is_note(cell):
-                continue
-            cells.append(cell)
-            run = self.run(cell) if cell.id in old else None
-            if run and cell.outputs and num_gpus(run["machine"]):
-                gpus = ", ".join(f"{gpu['count']}× {gpu['name']}" for gpu in run["machine"]["gpus"])
-                said = text.format(machine=gpus, date=run["date"])
-                about = {**cell.metadata["d2l_local"], "id": f"{cell.id}-{NOTE}", "kind": NOTE}
-                about = {key: about[key] for key in ("id", "frameworks", "order", "kind")}
-                cells.append(
-                    new_markdown_cell(f"*{said}*", id=about["id"], metadata={"d2l_local": about})
-                )
-        self.notebook.cells = cells
+def put_notes(notebook: Notebook, text: str) -> None:
+    """Say below each output that an older program made: ``text``, with its machine and date."""
+    old, cells = Provenance(notebook).stale(), []
+    for cell in notebook.cells:
+        cells.append(cell)
+        if cell.id in old and cell.run and cell.outputs and num_gpus(cell.run["machine"]):
+            gpus = ", ".join(
+                f"{gpu['count']}× {gpu['name']}" for gpu in cell.run["machine"]["gpus"]
+            )
+            said = text.format(machine=gpus, date=cell.run["date"])
+            note = Cell("markdown", f"{cell.id}-{NOTE}", f"*{said}*", kind=NOTE)
+            note.frameworks, note.order = cell.frameworks, cell.order
+            cells.append(note)
+    notebook.cells = cells
 
 
-def changed(name: str, then: NotebookNode, now: NotebookNode) -> str | None:
+def is_note(cell: Cell) -> bool:
+    return cell.kind == NOTE
+
+
+def changed(name: str, then: Notebook, now: Notebook) -> str | None:
     """Say what of a notebook has changed that a cell depends on; None if the sources don't tell."""
-    old = {cell.id: code_key(cell.source) for cell in code_cells(then)}
-    new = {cell.id: cell.source for cell in code_cells(now)}
+    old = {cell.id: code_key(cell.source) for cell in then.code}
+    new = {cell.id: cell.source for cell in now.code}
     known = {*old.values()}  # Of whatever cell: a new one gives those below it other names
     if code_key(new[name]) not in known:
         return "its code has changed"
@@ -234,58 +173,27 @@ def changed(name: str, then: NotebookNode, now: NotebookNode) -> str | None:
     return None
 
 
-def as_made(notebook: NotebookNode) -> NotebookNode:
-    """Return a copy as the text makes it: without outputs and what is recorded of them."""
-    bare = copy.deepcopy(notebook)
-    bare.metadata.pop("d2l_local", None)
-    bare.cells = [cell for cell in bare.cells if not is_note(cell)]
-    for cell in bare.cells:
-        as_written(cell)
-    for cell in code_cells(bare):
-        empty(cell)
-        cell.execution_count = None
-    return bare
-
-
-def empty(cell: NotebookNode) -> None:
-    """Take a cell's outputs from it, and what is recorded of them."""
-    cell.outputs = []
-    for key in ("run", "code"):
-        cell.metadata.get("d2l_local", {}).pop(key, None)
-
-
-def is_note(cell: NotebookNode) -> bool:
-    return bool(cell.metadata.get("d2l_local", {}).get("kind") == NOTE)
-
-
-# ---- From notebook to notebook -------------------------------------------------------------------
-
-
-def keep(notebook: Recorded, committed: Recorded) -> None:
+def keep(notebook: Notebook, committed: Notebook) -> None:
     """Give a notebook the outputs of its committed predecessor that hold, with their records.
 
     Cells are matched by their hash. An output that cannot be made anew here is kept where only
     what the cell depends on has changed, or else by the cell of its name.
     """
-    old = [cell for cell in committed.cells if committed.run(cell)]
-    new = dict(notebook.by_id)
-
-    def matched(held: str, cell: NotebookNode) -> bool:
-        if held == "code":
-            run = committed.run(cell)
-            return run is not None and committed.code(cell) == notebook.digest(now.id, run)
-        like = (
-            code_key(cell.source) == code_key(now.source) if held == "text" else cell.id == now.id
-        )
-        return like and bool(committed.out_of_reach(cell))
-
-    for held in ("code", "text", "name"):
-        for now in list(new.values()):
-            found = [cell for cell in old if matched(held, cell)]
-            found.sort(key=lambda cell: cell.id != now.id)
+    now, before = Provenance(notebook), Provenance(committed)
+    old = [cell for cell in committed.code if cell.run]
+    new = notebook.code
+    ways: list[Callable[[Cell, Cell], bool]] = [
+        lambda cell, was: was.run is not None and was.code == now.digest(cell.id, was.run),
+        lambda cell, was: (
+            before.out_of_reach(was) and code_key(cell.source) == code_key(was.source)
+        ),
+        lambda cell, was: before.out_of_reach(was) and cell.id == was.id,
+    ]
+    for matched in ways:
+        for cell in list(new):
+            found = [was for was in old if matched(cell, was)]
             if found:
-                old.remove(found[0])
-                del new[now.id]
-                run, code = committed.run(found[0]), committed.code(found[0])
-                if run and code:
-                    notebook.take(now, found[0], run, code)
+                was = next((was for was in found if was.id == cell.id), found[0])
+                cell.outputs, cell.run, cell.code = was.outputs, was.run, was.code
+                old = [other for other in old if other is not was]
+                new = [other for other in new if other is not cell]

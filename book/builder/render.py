@@ -10,13 +10,10 @@ import html
 import re
 from collections.abc import Callable
 
-from book.builder import answers, values
+from book.builder import answers
 from book.builder.model import FOLDED, Block, Section, choices
-from book.builder.notebook import IGNORED
+from book.builder.notebook import IGNORED, Cell, Notebook
 from book.builder.size import minutes
-
-from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 SETUP = """\
 import os
@@ -52,7 +49,7 @@ HOSTS = {
 }
 
 
-def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
+def notebook(section: Section, framework: str, lang: str) -> Notebook:
     """Return the notebook of one framework in one language, without outputs."""
     blocks = [b for b in section.blocks_of(framework, lang) if b.kind != "wrong"]
     cells = opening(section, blocks[0], framework, lang)
@@ -78,21 +75,14 @@ def notebook(section: Section, framework: str, lang: str) -> NotebookNode:
             ask(cells[-1], question, section.chapter.word(lang, "answer", USUAL["answer"]))
             question = None
     if beside := neighbors(section, framework, lang):
-        cells.append(new_markdown_cell(beside, id="next"))
-        describe(section, cells[-1], blocks[-1])
-        cells[-1].metadata["d2l_local"].pop("kind", None)
+        cells.append(new_cell(section, blocks[-1], "markdown", "next", beside, kind=""))
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = with_editions(section, cell.source, framework, lang)
-            if values.ROLE.search(cell.source):
-                cell.metadata["d2l_local"]["template"] = cell.source
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    made: NotebookNode = new_notebook(cells=cells)
-    made.metadata.update(kernelspec=kernel, language_info={"name": "python"})
-    return made
+    return Notebook(cells)
 
 
-def opening(section: Section, block: Block, framework: str, lang: str) -> list[NotebookNode]:
+def opening(section: Section, block: Block, framework: str, lang: str) -> list[Cell]:
     """Return the title with its links, the set-up, and what follows the title in its block."""
     title, _, rest = block.source.partition("\n")
     word = section.chapter.languages.get(lang, {}).get
@@ -104,28 +94,26 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[N
     )
     beside = neighbors(section, framework, lang)
     above = "\n\n".join(filter(None, [links(section, framework, lang), beside]))
-    cells = [new_markdown_cell(f"{numbered(section, title, lang)}\n\n{above}", id="title")]
+    first = f"{numbered(section, title, lang)}\n\n{above}"
+    cells = [new_cell(section, block, "markdown", "title", first)]
     if section.code_of(framework):
-        cells.append(new_code_cell(setup, id="setup"))
+        cells.append(new_cell(section, block, "code", "setup", setup))
         fold_code(cells[-1], word("setup", "Does nothing outside Colab and Kaggle"))
     if rest.strip():
         takes = minutes(section, framework)
         time = words(section, "time" if takes["exercises"] else "time-short", lang, takes)
-        cells.append(new_markdown_cell(rest.strip().replace(TIME, time), id=block.id))
-    for cell in cells:
-        describe(section, cell, block)
+        shown = rest.strip().replace(TIME, time)
+        cells.append(new_cell(section, block, "markdown", block.id, shown))
     return cells
 
 
-def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNode:
+def cell_of(section: Section, block: Block, lang: str, name: str) -> Cell:
     """Return the cell of a block."""
     word = section.chapter.languages.get(lang, {}).get
-    cell: NotebookNode
     if block.lang:
-        cell = new_markdown_cell(prose(block, word), id=name)
+        cell = new_cell(section, block, "markdown", name, prose(block, word))
     else:
-        cell = new_code_cell(section.code_in(block, lang), id=name)
-    describe(section, cell, block)
+        cell = new_cell(section, block, "code", name, section.code_in(block, lang))
     tags = [tag for tag in block.tags if tag not in section.chapter.frameworks]
     if "raises-exception" in tags:  # Jupyter and nbclient know this tag, nbval its own
         tags.append("nbval-raises-exception")
@@ -144,37 +132,40 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> NotebookNod
 
 
 def with_solution(
-    section: Section, cells: list[NotebookNode], block: Block, lang: str, name: str
-) -> list[NotebookNode]:
+    section: Section, cells: list[Cell], block: Block, lang: str, name: str
+) -> list[Cell]:
     """Return the cells with a solution's code, as prose: to run all cells solves nothing.
 
     It stands in the fold of the prose before it, if that is of the solution.
     """
     code = f"```python\n{section.code_in(block, lang)}\n```"
-    if cells[-1].metadata["d2l_local"].get("kind") == "solution":
+    if cells[-1].kind == "solution":
         before = cells[-1].source.removesuffix("\n\n</details>")
         cells[-1].source = f"{before}\n\n{code}\n\n</details>"
         return cells
     word = section.chapter.languages.get(lang, {}).get
-    cell = new_markdown_cell(prose(Block(code, block.line, lang, kind="solution"), word), id=name)
-    describe(section, cell, block)
-    return [*cells, cell]
+    shown = prose(Block(code, block.line, lang, kind="solution"), word)
+    return [*cells, new_cell(section, block, "markdown", name, shown)]
 
 
-def describe(section: Section, cell: NotebookNode, block: Block) -> None:
-    """Write into a cell where it comes from: what joins the frameworks' cells on one page.
+def new_cell(
+    section: Section, block: Block, cell_type: str, name: str, source: str, kind: str | None = None
+) -> Cell:
+    """Return a cell that knows its block: that joins the frameworks' cells on one page.
 
     `order` counts the blocks of the text, of which twins are one, so that it is the same in
     all notebooks of a section.
     """
     of = [name for name in section.chapter.frameworks if name in section.frameworks]
     only = [name for name in of if name in block.tags]
-    cell.metadata["d2l_local"] = {
-        "id": cell.id,
-        "frameworks": only or of,
-        "order": section.order[block.line],
-        **({"kind": block.kind} if block.kind else {}),
-    }
+    return Cell(
+        cell_type,
+        name,
+        source,
+        frameworks=only or of,
+        order=section.order[block.line],
+        kind=block.kind if kind is None else kind,
+    )
 
 
 def links(section: Section, framework: str, lang: str) -> str:
@@ -263,13 +254,13 @@ def purpose(source: str) -> str:
     return "figure" if "plot" in source else "score" if "assert" in source else "details"
 
 
-def fold(cell: NotebookNode, title: str) -> None:
+def fold(cell: Cell, title: str) -> None:
     """Fold a code cell and its outputs."""
     fold_code(cell, title)
     cell.metadata["jupyter"]["outputs_hidden"] = True
 
 
-def fold_code(cell: NotebookNode, title: str) -> None:
+def fold_code(cell: Cell, title: str) -> None:
     """Fold what a code cell says; its outputs show."""
     cell.metadata["cellView"] = "form"
     cell.metadata.setdefault("jupyter", {})["source_hidden"] = True
@@ -287,21 +278,19 @@ def takes_a_guess(following: list[Block]) -> bool:
     return "guess=guess" in next((block.source for block in following if tells(block)), "")
 
 
-def guess_cell(section: Section, question: Block, lang: str) -> NotebookNode:
+def guess_cell(section: Section, question: Block, lang: str) -> Cell:
     """Return the cell into which the reader types an answer; left as it is, it says nothing."""
     comment = section.chapter.word(lang, "guess", "Your guess, a number")
-    cell: NotebookNode = new_code_cell(f"guess = ...  # {comment}", id=f"{question.id}_0")
-    describe(section, cell, question)
-    cell.metadata["d2l_local"]["kind"] = "guess"
-    return cell
+    source = f"guess = ...  # {comment}"
+    return new_cell(section, question, "code", f"{question.id}_0", source, kind="guess")
 
 
-def ask(cell: NotebookNode, question: Block, title: str) -> None:
+def ask(cell: Cell, question: Block, title: str) -> None:
     """Fold the outputs of the cell that answers a question, and write the question's data to it.
 
     Of a cell whose code is folded, too, JupyterLab shows its title alone: that tells to unfold it.
     """
     cell.source = re.sub(r"\A# @title .*", f"# @title {title}", cell.source)
-    cell.metadata["d2l_local"]["predict"] = {"id": question.id, "choices": choices(question.source)}
+    cell.predict = {"id": question.id, "choices": choices(question.source)}
     cell.metadata["collapsed"] = True
     cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True

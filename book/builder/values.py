@@ -19,9 +19,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from book.builder.notebook import as_python
-
-from nbformat import NotebookNode
+from book.builder.notebook import Cell, Notebook, data_of
+from book.builder.program import as_python
 
 ROLE = re.compile(r"\{glue:text\}`([^`]+)`")
 NAME = re.compile(
@@ -39,39 +38,41 @@ def hidden(source: str) -> str:
     return ROLE.sub(GAP, source)
 
 
-def fill(notebook: NotebookNode, rows: dict[str, str]) -> list[str]:
-    """Write into the prose of a notebook what it quotes, and return what no output has.
+def quoted(notebook: Notebook, rows: dict[str, str]) -> Iterator[tuple[Cell, list[str]]]:
+    """Yield the prose that quotes outputs, and what the outputs above say, gaps included.
 
     ``rows`` maps the law's rows to their names in the notebook's language.
     """
-    missing = []
-    before: list[NotebookNode] = []
+    before: list[Cell] = []
     for cell in notebook.cells:
-        about = cell.metadata.get("d2l_local", {})
         if cell.cell_type == "code":
             before.append(cell)
-        elif "template" in about:
-            quoted = ROLE.findall(about["template"])
-            about["values"] = [_value(one, before, rows) for one in quoted]
-            missing += [
-                f"cell {cell.id}: no output above has `{one}`"
-                for one, value in zip(quoted, about["values"])
-                if value == GAP
-            ]
-            words = ROLE.sub("\0", about["template"]).split("\0")
-            cell.source = words[0] + "".join(map("".join, zip(about["values"], words[1:])))
+        elif names := ROLE.findall(cell.source):
+            yield cell, [_value(name, before, rows) for name in names]
+
+
+def gaps(cell: Cell, values: list[str]) -> list[str]:
+    """Say what no output has of that which prose quotes."""
+    names = zip(ROLE.findall(cell.source), values)
+    return [f"cell {cell.id}: no output above has `{one}`" for one, value in names if value == GAP]
+
+
+def filled(source: str, values: list[str]) -> str:
+    """Return prose with values in the place of what it quotes."""
+    words = ROLE.sub("\0", source).split("\0")
+    return words[0] + "".join(map("".join, zip(values, words[1:])))
+
+
+def fill(notebook: Notebook, rows: dict[str, str]) -> list[str]:
+    """Have the prose of a notebook show what it quotes, and return what no output has."""
+    missing = []
+    for cell, values in quoted(notebook, rows):
+        cell.values, cell.shown = values, filled(cell.source, values)
+        missing += gaps(cell, values)
     return missing
 
 
-def as_written(cell: NotebookNode) -> None:
-    """Give the prose of a cell its names back."""
-    about = cell.metadata.get("d2l_local", {})
-    if "template" in about:
-        cell.source = about["template"]
-        about.pop("values", None)
-
-
-def _value(quoted: str, before: list[NotebookNode], rows: dict[str, str]) -> str:
+def _value(quoted: str, before: list[Cell], rows: dict[str, str]) -> str:
     """Return what is quoted as the nearest cell has printed it, in its format; else a gap."""
     match = NAME.fullmatch(quoted.strip())
     assert match, "it matches every string"
@@ -93,14 +94,13 @@ def _formatted(printed: str, spec: str | None) -> str:
     return shown if re.search("[1-9]", shown) else shown.lstrip("-")  # Never -0
 
 
-def _printed(name: str, cell: NotebookNode, rows: dict[str, str]) -> Iterator[str]:
+def _printed(name: str, cell: Cell, rows: dict[str, str]) -> Iterator[str]:
     """Yield what a cell has printed under a name, in order."""
     text = "".join(output.get("text", "") for output in cell.outputs if "text" in output)
     if name == "measured":
         for output in cell.outputs:
-            told = output.get("metadata", {}).get("d2l_local", {}).get("measured", {})
-            if "number" in told:
-                yield f"{told['number']:.15g}"
+            if "number" in (measured := data_of(output).get("measured", {})):
+                yield f"{measured['number']:.15g}"
     elif ": " in name:
         yield from _of_the_law(name, text, rows)
     else:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from book.builder import check
+from book.builder.check.problem import ERROR
+from book.builder.model import Section
 from book.builder.stamps import restamp
 from book.builder.text import Chapter
 
@@ -40,6 +43,11 @@ END = """
 def bilingual(body: str, frameworks: str) -> str:
     """Return a text in two languages: a title, ``body`` and a summary."""
     return BEGIN.format(frameworks=frameworks) + body + END
+
+
+def errors(section: Section) -> list[str]:
+    """Return what `check` refuses of a text by itself."""
+    return [str(problem) for problem in check.text(section) if problem.level == ERROR]
 
 
 def make(root: Path, **texts: str) -> Chapter:

@@ -10,17 +10,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from book.builder import execute, prose, render, stamps
-from book.builder.check import sections as check
+from book.builder import check, execute, prose, render, stamps
+from book.builder.check import notebooks, twins
+from book.builder.check.problem import Page
 from book.builder.cli import format_code, main
 from book.builder.language import translate
-from book.builder.notebook import BuildError, code_cells, code_key, dump, read_notebook, write
+from book.builder.notebook import BuildError, Cell, code_cells, dump, read_notebook, write
+from book.builder.program import code_key
 from book.builder.stamps import digest
 
 import nbformat
 import pytest
 from helpers import assert_end, until
-from small_chapter import bilingual, make
+from small_chapter import bilingual, errors, make
 from this_chapter import CHAPTER, ROOT
 
 GOOD = """\
@@ -144,10 +146,10 @@ def test_good_text_passes(built, capsys):
 
 
 def test_notebook_content(built):
-    notebooks = {
+    made = {
         lang: read_notebook(built.notebook_path("mxnet", lang, "good")) for lang in ("en", "zh")
     }
-    en, zh = notebooks["en"].cells, notebooks["zh"].cells
+    en, zh = made["en"].cells, made["zh"].cells
     ids = ["title", "setup", "intro", "intro_1", "end", "end_1"]  # The PyTorch cell is left out
     assert [c.id for c in en] == [c.id for c in zh] == ids
     assert en[0].source == (
@@ -163,16 +165,13 @@ def test_notebook_content(built):
     assert zh[3].outputs == en[3].outputs and zh[3].execution_count == en[3].execution_count == 2
     assert zh[3].outputs[0].text.endswith("3 # a | b\n")
     assert zh[5].source == "# @title 解答\n# 看看它\nx"
-    assert zh[5].metadata.jupyter.source_hidden and zh[5].metadata.cellView == "form"
-    [run] = notebooks["en"].metadata.d2l_local.runs
-    assert (
-        list(run) == ["date", "machine", "others", "versions"]
-        and run == notebooks["zh"].metadata.d2l_local.runs[0]
-    )
-    assert (
-        en[3].metadata.d2l_local.run == 0 and en[3].metadata.d2l_local == zh[3].metadata.d2l_local
-    )
-    assert notebooks["en"].metadata.language_info == {"name": "python"}
+    assert zh[5].metadata["jupyter"]["source_hidden"] and zh[5].metadata["cellView"] == "form"
+    assert list(en[3].run) == ["date", "machine", "others", "versions"]
+    assert (en[3].run, en[3].code) == (zh[3].run, zh[3].code)
+    saved = nbformat.read(built.notebook_path("mxnet", "en", "good"), 4)
+    assert saved.metadata.language_info == {"name": "python"}
+    assert saved.metadata.d2l_local.runs == [en[3].run]
+    assert saved.cells[3].metadata.d2l_local.run == 0
 
 
 def test_rebuilding_changes_nothing(built, capsys):
@@ -385,7 +384,7 @@ def test_write_is_atomic(tmp_path, monkeypatch):
 
 
 def problems(chapter):
-    return check.text(chapter.sections()[0])
+    return errors(chapter.sections()[0])
 
 
 @pytest.mark.parametrize(
@@ -471,32 +470,62 @@ def test_numbers_and_math():
 
 @pytest.fixture
 def committed(built):
-    """Return a notebook of the built chapter, and what its text makes."""
-    path = built.notebook_path("mxnet", "en", "good")
-    return path, render.notebook(built.sections()[0], "mxnet", "en"), read_notebook(path)
+    """Return a page of the built chapter."""
+    return Page(built.sections()[0], "mxnet", "en", None)
+
+
+def found(page):
+    return [problem.what for problem in check.notebook(page)]
 
 
 def test_check_notebook(committed):
-    path, expected, notebook = committed
-    assert check.notebook(path, expected, notebook) == []
-    assert check.notebook(path, expected, None) == ["missing: build it"]
-    notebook.cells[3].source += "\nz = 1"
-    assert check.notebook(path, expected, notebook) == ["differs from its text in intro_1"]
+    assert found(committed) == []
+    committed.committed.cells[2].source += " And more."
+    assert found(committed) == ["differs from its text in intro: build it"]
+    committed.committed.cells[3].source += "\nz = 1"
+    assert found(committed) == ["differs from its text in intro, intro_1: build it"]
+    committed.committed = None
+    assert found(committed) == ["missing: build it"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "executes"),
+    [
+        ("is fast.", "is quick.", False),
+        ("# Two numbers |", "# A pair |", False),
+        ("y = 1, 2", "y = 1, 3", True),
+    ],
+)
+def test_check_names_the_command_that_mends_it(chapter, capsys, old, new, executes):
+    """Where no code has changed, it needs no framework."""
+    assert call(chapter, "build") == 0
+    edit(chapter, old, new)
+    assert call(chapter, "stamp") == 0
+    capsys.readouterr()
+    assert call(chapter, "check") == 1
+    told = re.findall("^to build it: (.*)$", capsys.readouterr().out, re.MULTILINE)
+    rendered = ".venv/bin/python -m book.builder --no-execute --framework mxnet --section good"
+    assert told == ["make notebooks FRAMEWORK=mxnet SECTIONS=good" if executes else rendered]
+    arguments = ["--framework", "mxnet", "--section", "good"]
+    assert call(chapter, "build", *([] if executes else ["--no-execute"]), *arguments) == 0
+    assert call(chapter, "check") == 0
+
+
+def test_check_notices_the_order_of_cells(committed):
+    committed.committed.cells[-2:] = committed.committed.cells[:-3:-1]
+    assert found(committed) == ["differs from its text in the order of its cells: build it"]
 
 
 def test_check_execution_count(committed):
-    path, expected, notebook = committed
-    notebook.cells[3].execution_count = None
-    assert check.notebook(path, expected, notebook) == ["cell intro_1: was not executed"]
+    committed.committed.cells[3].execution_count = None
+    assert found(committed) == ["cell intro_1: was not executed: build it"]
 
 
 def test_check_link(committed):
-    path, _, notebook = committed
-    notebook.cells[2].source = "[a](../zh/good.ipynb#b) ![c](../../../img/none.svg)"
-    found = check.notebook(path, notebook, notebook)
-    assert [f for f in found if "leads" in f] == [
-        "cell intro: the link ../../../img/none.svg leads nowhere"
-    ]
+    cell = committed.committed.cells[2]
+    cell.source = "[a](../zh/good.ipynb#b) ![c](../../../img/none.svg)"
+    assert "cell intro: the link ../../../img/none.svg leads nowhere" in found(committed)
+    assert "good.ipynb" not in str(found(committed))
 
 
 @pytest.mark.parametrize("command", ["build", "run"])
@@ -531,8 +560,8 @@ def test_a_link_leads_to_an_edition_that_has_the_section(tmp_path, framework, la
     [cell] = [cell for cell in read_notebook(path).cells if cell.id == "linking"]
     assert cell.source == f"[a]({leads}#b) [c]({leads}) [d](both.ipynb) [e](none.ipynb)"
     [section] = chapter.sections(["both"])
-    found = check.notebook(path, render.notebook(section, framework, lang), read_notebook(path))
-    assert found == ["cell linking: the link none.ipynb leads nowhere"]
+    page = Page(section, framework, lang, None)
+    assert found(page) == ["cell linking: the link none.ipynb leads nowhere"]
 
 
 @pytest.mark.parametrize(
@@ -548,10 +577,9 @@ def test_a_link_leads_to_an_edition_that_has_the_section(tmp_path, framework, la
     ],
 )
 def test_check_outputs(committed, output, message):
-    path, expected, notebook = committed
-    notebook.cells[3].outputs = [nbformat.from_dict(output)]
-    found = check.notebook(path, expected, notebook)
-    assert len(found) == 1 and message in found[0] and "cell intro_1" in found[0]
+    committed.committed.cells[3].outputs = [nbformat.from_dict(output)]
+    [problem] = found(committed)
+    assert message in problem and "cell intro_1" in problem
 
 
 @pytest.mark.parametrize(
@@ -568,11 +596,11 @@ def test_check_outputs(committed, output, message):
 )
 def test_no_cell_reads_what_only_gpus_leave(for_gpus, everywhere, name):
     cells = [
-        nbformat.v4.new_code_cell(for_gpus, metadata={"tags": ["gpus-1"]}),
-        nbformat.v4.new_code_cell(everywhere, id="after"),
+        Cell("code", "before", for_gpus, metadata={"tags": ["gpus-1"]}),
+        Cell("code", "after", everywhere),
     ]
     expected = [f"cell after: only a cell that needs GPUs sets {name}"] if name else []
-    assert check.needs_what_gpus_left(cells) == expected
+    assert notebooks.needs_what_gpus_left(cells) == expected
 
 
 def test_check_orphan(chapter, capsys):
@@ -594,7 +622,7 @@ def test_this_chapter(capsys):
 def test_glossary_does_not_forbid_what_it_asks_for():
     glossary = CHAPTER.glossary
     for lang in glossary["languages"]:
-        right = [form for term in glossary["terms"] for form in check.forms(term, lang)]
+        right = [form for term in glossary["terms"] for form in twins.forms(term, lang)]
         wrong = [w for term in glossary["terms"] for w in term.get("not", {}).get(lang, [])]
         assert [(w, form) for w in wrong for form in right if w in form] == []
 
@@ -622,7 +650,7 @@ def test_expected_failure_and_stderr(tmp_path, capsys):
     assert call(chapter, "build") == 1
     assert "loud.ipynb, cell intro_1: writes to stderr: oh" in capsys.readouterr().out
     assert call(chapter, "check", "--section", "good") == 0
-    tags = read_notebook(chapter.notebook_path("mxnet", "en", "good")).cells[2].metadata.tags
+    tags = read_notebook(chapter.notebook_path("mxnet", "en", "good")).cells[2].metadata["tags"]
     assert tags == ["raises-exception", "nbval-raises-exception"]
 
 

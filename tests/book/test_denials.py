@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
-from book.builder.check import sections
+from book.builder.check import code
 from book.builder.notebook import BuildError
 from book.builder.render import notebook
 from d2l_local.base import frameworks
@@ -107,7 +107,15 @@ def test_check_names_an_assertion_without_a_denial(tmp_path):
     text = small_chapter.bilingual(other, "mxnet, pytorch")
     [section] = small_chapter.make(tmp_path, small=text).sections()
     line = section.code()[-1].line
-    assert sections.not_denied(section) == [
+    assert [str(problem) for problem in code.denied(section)] == [
         f"mxnet/small: no denial of the assertion in line {line}"
     ]
     assert notebook(section, "pytorch", "en").cells[-2].source == section.code()[-1].source
+
+
+def test_check_names_what_a_denial_does_not_give(tmp_path):
+    text = small_chapter.bilingual(CELL % "torch" + DENIALS, "pytorch")
+    [section] = small_chapter.make(tmp_path, small=text).sections()
+    [problem] = code.denials_give_all(section)
+    assert section.code()[-1].denials[-1].line == int(problem.where.removeprefix("small.md:"))
+    assert problem.what == "[code] nothing gives total: the denial must, since the cell reads it"

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from book.builder import model, proof, render
 from book.builder.check import exercises
-from book.builder.check import sections as check
 from book.builder.cli import main
 from book.builder.model import Section
-from book.builder.notebook import BuildError, read_notebook
+from book.builder.notebook import BuildError, data_of, read_notebook
 
 import nbformat
 import pytest
-from small_chapter import ROOT, bilingual, make
+from small_chapter import ROOT, bilingual, errors, make
 from this_chapter import CHAPTER
 
 
@@ -41,33 +40,31 @@ def prose(id: str, en: str, zh: str, **keys: str) -> str:
 
 
 def described(section, framework, lang="en"):
-    return [cell.metadata["d2l_local"] for cell in render.notebook(section, framework, lang).cells]
+    cells = render.notebook(section, framework, lang).cells
+    return [(cell.id, cell.frameworks, cell.order) for cell in cells]
 
 
 def test_cells_say_where_they_come_from(tmp_path):
     section = write(tmp_path, code("1") + code("2", "pytorch") + code("3", "mxnet") + code("4"))
     both = ["mxnet", "pytorch"]  # As the table of frameworks has them, not the front matter
     assert described(section, "mxnet") == [
-        {"id": "title", "frameworks": both, "order": 0},
-        {"id": "setup", "frameworks": both, "order": 0},
-        {"id": "intro", "frameworks": both, "order": 0},
-        {"id": "intro_1", "frameworks": both, "order": 1},
-        {"id": "intro_2", "frameworks": ["mxnet"], "order": 3},
-        {"id": "intro_3", "frameworks": both, "order": 4},
-        {"id": "end", "frameworks": both, "order": 5},
+        ("title", both, 0),
+        ("setup", both, 0),
+        ("intro", both, 0),
+        ("intro_1", both, 1),
+        ("intro_2", ["mxnet"], 3),
+        ("intro_3", both, 4),
+        ("end", both, 5),
     ]
     assert described(section, "mxnet", "zh") == described(section, "mxnet")
-    assert [d["order"] for d in described(section, "pytorch")] == [0, 0, 0, 1, 2, 4, 5]
-    for framework in both:
-        cells = render.notebook(section, framework, "en").cells
-        assert [cell.id for cell in cells] == [d["id"] for d in described(section, framework)]
+    assert [order for *_, order in described(section, "pytorch")] == [0, 0, 0, 1, 2, 4, 5]
 
 
 def test_committed_cells_say_where_they_come_from():
     for section in CHAPTER.sections():
         for framework in section.frameworks:
             path = CHAPTER.notebook_path(framework, section.langs[0], section.name)
-            for cell in read_notebook(path).cells:
+            for cell in nbformat.read(path, 4).cells:
                 told = cell.metadata["d2l_local"]
                 assert told["id"] == cell.id and framework in told["frameworks"], cell.id
 
@@ -84,7 +81,7 @@ def cell_of(section, id, framework="mxnet", lang="en"):
 
 
 def found(section):
-    return "\n".join(check.text(section))
+    return "\n".join(errors(section))
 
 
 ASIDE = prose("why", "Why `x < 1`\n\nBecause.", "为什么`x < 1`\n\n因为如此。", kind="aside")
@@ -108,7 +105,7 @@ def test_aside_is_folded(tmp_path):
     cell = cell_of(section, "why_1", lang="zh")
     assert cell.source == "# @title 旁注\nx" and cell.metadata["cellView"] == "form"
     assert cell.metadata["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
-    assert cell.metadata["d2l_local"]["kind"] == "aside"
+    assert cell.kind == "aside"
     assert found(section) == ""
 
 
@@ -135,9 +132,8 @@ def test_prediction_folds_the_output_of_the_next_cell_only(tmp_path):
     section = write(tmp_path, QUESTION + code("d2l.measured(choice=2)") + code("1"))
     cell = cell_of(section, "guess_1")
     assert cell.metadata["jupyter"] == {"outputs_hidden": True} and cell.metadata["collapsed"]
-    told = cell.metadata["d2l_local"]["predict"]
-    assert told == {"id": "guess", "choices": ["Two.", "Three\nor more."]}
-    chinese = cell_of(section, "guess_1", lang="zh").metadata["d2l_local"]["predict"]
+    assert cell.predict == {"id": "guess", "choices": ["Two.", "Three\nor more."]}
+    chinese = cell_of(section, "guess_1", lang="zh").predict
     assert chinese["choices"] == ["两个。", "三个或更多。"]
     assert "jupyter" not in cell_of(section, "guess_2").metadata
     assert sources(section)["guess"].startswith("**Predict**: how many?\n\n1. Two.")
@@ -147,7 +143,7 @@ def test_prediction_folds_the_output_of_the_next_cell_only(tmp_path):
 def test_question_for_a_number_has_no_choices(tmp_path):
     ask = prose("guess", "How long?", "多久？", kind="predict")
     section = write(tmp_path, ask + code("d2l.measured(number=2.0)"))
-    assert cell_of(section, "guess_1").metadata["d2l_local"]["predict"]["choices"] == []
+    assert cell_of(section, "guess_1").predict["choices"] == []
     assert found(section) == ""
 
 
@@ -179,7 +175,7 @@ def test_measurement_is_one_of_the_choices(tmp_path):
         cell.outputs = [nbformat.v4.new_output("display_data", metadata=data)]
         assert problem in "".join(exercises.outputs(cell))
         assert bool(problem) == bool(exercises.outputs(cell))
-    cell.metadata["d2l_local"]["predict"]["choices"] = []
+    cell.predict["choices"] = []
     cell.outputs[0].metadata["d2l_local"]["measured"] = {"number": float("nan")}
     assert "asks for a number" in "".join(exercises.outputs(cell))
     cell.outputs = []
@@ -229,7 +225,8 @@ def checked(section, capsys):
 
 def test_exercise_in_a_notebook(tmp_path):
     section = write(tmp_path, BODY)
-    kinds = {d["id"]: d["kind"] for d in described(section, "mxnet") if "kind" in d}
+    cells = render.notebook(section, "mxnet", "en").cells
+    kinds = {cell.id: cell.kind for cell in cells if cell.kind}
     assert kinds == {
         "ex-sum": "exercise",
         "ex-sum_1": "stub",
@@ -251,11 +248,11 @@ def test_exercise_is_proved_once_and_again_when_it_changes(tmp_path, capsys, mon
     section = write(tmp_path, BODY)
     assert build(section) == 0, capsys.readouterr().out
     for lang in section.langs:
-        assert list(committed(section, lang).metadata["d2l_local"]["proved"]) == ["ex-sum"]
+        assert list(committed(section, lang).proved) == ["ex-sum"]
         verdicts = [
-            output.get("metadata", {}).get("d2l_local", {}).get("verdict")
+            data_of(output).get("verdict")
             for cell in committed(section, lang).cells
-            for output in cell.get("outputs", [])
+            for output in cell.outputs
         ]
         assert "not yet" in verdicts and "right" not in verdicts
     assert "not proved" not in checked(section, capsys)
@@ -397,7 +394,7 @@ def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
     denials = {denial.kind for block in section.code() for denial in block.denials}
     assert kinds | denials == {*model.PROSE, *model.CODE} - {"reference"}
     assert list(proof.prove(section, "mxnet", None)) == ["ex-bytes"]
-    assert exercises.problems(section) == []
+    assert list(exercises.complete(section)) == []
     assert "guess = ..." in cell_of(section, "two-guess_0").source
     title = cell_of(section, "two-guess_2").source.splitlines()[0]
     assert title == "# @title Unfold to see what was measured"

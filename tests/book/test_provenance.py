@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import datetime
 
-from book.builder import build, notebook, provenance
+from book.builder import build, program, provenance
 from book.builder.cli import main
 from book.builder.dependencies import _digests, dependencies, digests
-from book.builder.notebook import code_cells, code_key, decided, read_notebook
+from book.builder.notebook import code_cells, read_notebook
+from book.builder.program import code_key, decided
 from book.builder.stamps import restamp
 from book.builder.text import Chapter
 
+import nbformat
 import pytest
 from small_chapter import bilingual, make
 
@@ -102,13 +104,15 @@ class Book:
 
     def runs(self):
         """Return how many GPUs the run of each cell had, and how many runs there are."""
-        notebook = read_notebook(self.path())
-        recorded = provenance.Recorded(notebook)
         runs = {
-            name: sum(gpu["count"] for gpu in recorded.run(c)["machine"].get("gpus", []))
-            for name, c in self.cells().items()
+            name: sum(gpu["count"] for gpu in cell.run["machine"].get("gpus", []))
+            for name, cell in self.cells().items()
         }
-        return runs, len(notebook.metadata.d2l_local.runs)
+        return runs, len(recorded_runs(self.path()))
+
+
+def recorded_runs(path):
+    return nbformat.read(path, 4).metadata["d2l_local"]["runs"]
 
 
 @pytest.fixture
@@ -176,7 +180,7 @@ def test_other_data_are_another_program(small, monkeypatch, function):
     small.edit("print('x', x,", f"print('{function}', x,")
     small.build()
     assert small.call("check")[0] == 0
-    monkeypatch.setattr(notebook, "digest", lambda name: "of others")
+    monkeypatch.setattr(program, "digest", lambda name: "of others")
     for remembered in (code_key, _digests):
         remembered.cache_clear()
     assert small.call("check")[1].count("cell intro_4: what made its output has changed") == 2
@@ -214,14 +218,10 @@ def test_check_says_through_which_cell_a_change_comes(small):
 def test_what_asks_the_reader_is_made_anew_everywhere(small):
     small.edit("y = 2", "y = 2  # asks")
     cell = small.cells()["only"]
-    cell.metadata["d2l_local"]["kind"] = "check"
-    notebook = provenance.Recorded(read_notebook(small.path()))
-    notebook.here = 0
-    assert notebook.out_of_reach(cell) == 0
-    cell.metadata["d2l_local"]["kind"] = "aside"
-    assert notebook.out_of_reach(cell) == 2
-    notebook.here = 2
-    assert notebook.out_of_reach(cell) == 0
+    cell.kind = "check"
+    assert provenance.gpus_of(cell) == 0
+    cell.kind = "aside"
+    assert provenance.gpus_of(cell) == 2
 
 
 ON_GPU = "on_gpu = __import__('os').environ['GPUS_HERE'] != '0'"
@@ -342,7 +342,7 @@ def test_force_renews_all_and_forgets_runs_that_no_cell_names(small):
     small.machine(gpus=2, cores=64)
     out, new = small.build("--force")
     assert new == {"x", "only", "uses", "cuda"} and "executed, 6 of 6 outputs new" in out
-    [run] = read_notebook(small.path()).metadata.d2l_local.runs
+    [run] = recorded_runs(small.path())
     assert run.machine.cores == 64
     small.machine(gpus=0)  # Which cannot replace what GPUs made
     assert small.build("--force")[1] == {"x", "only", "uses"}
@@ -364,10 +364,7 @@ def test_a_preview_needs_no_kernel(small, no_kernel):
     out, new = small.build("--no-execute")
     assert new == {"x", "uses", "cuda"} and small.shown()["x"] == small.shown()["uses"] == ""
     assert "without outputs until they are executed: intro_2, intro_4, intro_5\n" in out
-    assert (
-        small.cells()["x"].execution_count is None
-        and "code" not in small.cells()["x"].metadata.d2l_local
-    )
+    assert small.cells()["x"].execution_count is None and small.cells()["x"].code is None
     code, out = small.call("check")
     assert code == 1 and out.count("was not executed") == 6  # In two languages
 

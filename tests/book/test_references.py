@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 
 from book.builder import render
-from book.builder.check import sections as check
 from book.builder.notebook import BuildError
 from book.builder.prose import read
 
 import pytest
-from small_chapter import BEGIN, ROOT, make
+from small_chapter import BEGIN, ROOT, errors, make
 from this_chapter import CHAPTER
 
 ENTRY = (
@@ -29,7 +28,7 @@ def bibliography(root, *entries: tuple[str, str]):
 
 def test_entry_reads_the_same_in_every_language(tmp_path):
     section = bibliography(tmp_path, ("en", "nobody2016"))
-    assert check.text(section) == []  # No twin, no glossary: it is a title, not our prose
+    assert errors(section) == []  # No twin, no glossary: it is a title, not our prose
     notebooks = [
         render.notebook(section, f, lang) for f in section.frameworks for lang in section.langs
     ]
@@ -43,7 +42,7 @@ def test_entry_reads_the_same_in_every_language(tmp_path):
 def test_example_of_the_guide(tmp_path):
     example = GUIDE.split("```")[1].removeprefix("text\n")
     section = make(tmp_path, references=f"{PAGE}\n{example}").sections()[0]
-    assert check.text(section) == []
+    assert errors(section) == []
     link = re.search(r"`\[.*?\]\(references\.ipynb#(.*?)\)`", GUIDE)
     assert section.blocks[-1].id == link[1]
 
@@ -65,14 +64,14 @@ def test_notebook_without_code_sets_nothing_up(tmp_path):
     ],
 )
 def test_wrong_entries(tmp_path, entries, message):
-    found = "\n".join(check.text(bibliography(tmp_path, *entries)))
+    found = "\n".join(errors(bibliography(tmp_path, *entries)))
     assert message in found and bool(message) == bool(found)
 
 
 def test_whether_a_section_has_exercises_is_said_in_its_front_matter(tmp_path):
     with_exercises = PAGE.replace("exercises: false", "exercises: true")
     [section] = make(tmp_path, small=with_exercises).sections()
-    assert "small.md: [en] has no heading ## Summary" in check.text(section)
+    assert "small.md: [en] has no heading ## Summary" in errors(section)
     with pytest.raises(BuildError, match="may say `exercises: true` or `exercises: false`"):
         make(tmp_path, small=PAGE.replace("exercises: false", "exercises: none"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 from book import fashion_mnist_sample as script
-from book.builder import notebook
+from book.builder import program
 from d2l_local.data import idx, sample
 
 import numpy as np
@@ -58,4 +58,4 @@ def test_the_sample_of_the_package_is_the_one_that_was_drawn():
     with script.tarfile.open(sample.FILE) as tar:
         assert tar.getnames() == list(idx.FILES)
         assert {(member.mtime, member.uid, member.uname) for member in tar} == {(0, 0, "")}
-    assert notebook.digest(sample.FILE.name) == "08763cc0dbe8"
+    assert program.digest(sample.FILE.name) == "08763cc0dbe8"

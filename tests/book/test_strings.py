@@ -16,11 +16,11 @@ from book.builder.language import (
     translate,
     without_strings,
 )
-from book.builder.notebook import BuildError, read_notebook
+from book.builder.notebook import BuildError, Cell, Notebook, read_notebook
 
 import pytest
 import small_chapter
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_output
 from small_chapter import make
 from test_build import call, cells
 
@@ -283,7 +283,7 @@ def test_what_is_translated_or_meant_to_stay_is_not_reported(tmp_path):
 def test_sentences_of_the_original_in_the_outputs(text, found):
     def printing(text):
         output = new_output("stream", name="stdout", text=text)
-        return new_notebook(cells=[new_code_cell("x", id="x", outputs=[output])])
+        return Notebook([Cell("code", "x", "x", outputs=[output])])
 
     original = printing("cpu(1) 3.21: forward passes on it, and so on\nMXNetError: a b c d")
     problems = [f"cell x: not translated: {phrase}" for phrase in found]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from book.builder import values
 from book.builder.cli import main
-from book.builder.notebook import read_notebook
+from book.builder.notebook import Cell, Notebook, read_notebook
 
 import pytest
 import small_chapter
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_output
 
 CELL = """
 ```{{code-cell}}
@@ -36,7 +36,7 @@ def build(root, body):
 
 def prose(root, lang, cell="look"):
     path = root / f"chapters/pytorch/{lang}/small.ipynb"
-    return next(found.source for found in read_notebook(path).cells if found.id == cell)
+    return next(found.shown for found in read_notebook(path).cells if found.id == cell)
 
 
 def test_prose_says_what_the_output_of_its_language_says(tmp_path, capsys):
@@ -139,12 +139,12 @@ print(f"second {second:6.1f}: name")"""
     text = LAW + "x          1.5 s; y          2.5 s; \nof all 0.7 and 1,234\n"
     text += "a share of     5%: x\n7left over 9\n"
     text += "first    3.5, second    4.5: name\n"
-    cell = new_code_cell(code, outputs=[new_output("stream", text=text)])
+    cell = Cell("code", "prints", code, outputs=[new_output("stream", text=text)])
     told = {"d2l_local": {"measured": {"number": 25165824.48}}}
     cell.outputs.append(new_output("display_data", metadata=told))
     written = f"It is {{glue:text}}`{quoted}`."
-    about = {"d2l_local": {"template": written}}
-    below = new_markdown_cell(written, metadata=about)
-    missing = values.fill(new_notebook(cells=[cell, new_code_cell("2"), below]), {})
-    assert below.source == f"It is {shown}."
+    below = Cell("markdown", "below", written)
+    other = Cell("code", "other", "2")
+    missing = values.fill(Notebook([cell, other, below]), {})
+    assert below.shown == f"It is {shown}."
     assert bool(missing) == (shown == values.GAP)

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from book.builder.execute import NOTEBOOK_SECONDS, execute
-from book.builder.notebook import code_cells, read_notebook
+from book.builder.notebook import code_cells
 
 import nbformat
 import pytest
@@ -62,7 +62,7 @@ def test_runs_again_after_a_failure_and_writes_nothing(path, tmp_path):
     for folder in ("d2l_local", path.parent.relative_to(ROOT)):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     before = files(root)
-    notebook = rerun(read_notebook(path))
+    notebook = rerun(nbformat.read(path, 4))
     execute(notebook, elsewhere, root)
     [error] = [o for cell in notebook.cells for o in cell.outputs if o.output_type == "error"]
     assert error.evalue == "in the middle"

@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator
 
 from book.builder import render
+from book.builder.check.problem import Problem, at
 from book.builder.model import CHECK, PARTS, Block, Section, choices, exercises
-
-from nbformat import NotebookNode
+from book.builder.notebook import Cell, data_of
 
 NO_ANSWER = "no cell follows that answers it with `d2l.measured(...)`"
 
 
-def problems(section: Section) -> list[tuple[Block, str]]:
-    """Return what is wrong with the units of a text, each with its block."""
+def complete(section: Section) -> Iterator[Problem]:
+    """Questions, exercises, asides and references have all their parts."""
     found: dict[tuple[int, str], tuple[Block, str]] = {}  # Each once, not once a framework
     for framework in section.frameworks:
         for block, what in [
@@ -26,7 +26,8 @@ def problems(section: Section) -> list[tuple[Block, str]]:
             *_in_asides(section, framework),
         ]:
             found.setdefault((block.line, what), (block, what))
-    return [*found.values(), *_in_references(section)]
+    for block, what in [*found.values(), *_in_references(section)]:
+        yield at(section, block, what)
 
 
 def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
@@ -109,16 +110,15 @@ def _in_references(section: Section) -> Iterator[tuple[Block, str]]:
             yield block, f"stands below {before.id}; references are in the order of their keys"
 
 
-def outputs(cell: NotebookNode) -> list[str]:
+def outputs(cell: Cell) -> list[str]:
     """Return what is wrong with the outputs of a cell that answers a question or checks one."""
-    about = cell.metadata.get("d2l_local", {})
-    told = [output.get("metadata", {}).get("d2l_local", {}) for output in cell.get("outputs", [])]
-    if about.get("kind") == "check":
+    told = [data_of(output) for output in cell.outputs]
+    if cell.kind == "check":
         verdicts = [data["verdict"] for data in told if "verdict" in data]
         return [] if verdicts == ["not yet"] else [f"the check says {verdicts}, not “not yet”"]
-    if "predict" in about:
+    if cell.predict:
         measured = [data["measured"] for data in told if "measured" in data]
-        count = len(about["predict"]["choices"])
+        count = len(cell.predict["choices"])
         if len(measured) != 1:
             return [f"{len(measured)} measured answers, not one"]
         if count and measured[0].get("choice") not in range(1, count + 1):

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 
 from book.builder.language import MAGIC, literals
 from book.builder.model import Block, Section
-from book.builder.notebook import code_cells
-
-from nbformat import NotebookNode
+from book.builder.notebook import Cell, Notebook
 
 SHOWN = {"print", "say", "Benchmark"}  # Whose strings are sentences, or data
 LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "title", "xlabel"}
@@ -67,10 +65,10 @@ def _said(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
             yield from _said(child)
 
 
-def outputs(notebook: NotebookNode, original: NotebookNode) -> list[str]:
+def outputs(notebook: Notebook, original: Notebook) -> list[str]:
     """Sentences in the outputs that the original's hold too, but for errors and what is quoted."""
     problems = []
-    for cell, twin in zip(code_cells(notebook), code_cells(original)):
+    for cell, twin in zip(notebook.code, original.code):
         theirs = printed(twin)
         own = QUOTED.sub("", ERROR.sub("", printed(cell)))
         phrases = dict.fromkeys(match[0] for match in SENTENCE.finditer(own))
@@ -79,10 +77,10 @@ def outputs(notebook: NotebookNode, original: NotebookNode) -> list[str]:
     return problems
 
 
-def printed(cell: NotebookNode) -> str:
+def printed(cell: Cell) -> str:
     """All that a cell printed or returned as text."""
     texts = []
-    for output in cell.get("outputs", []):
+    for output in cell.outputs:
         data = output.get("data", {})
         if not any(kind.startswith("image/") for kind in data):  # Its text is "<Figure …>"
             texts.append(output.get("text", data.get("text/plain", "")))
