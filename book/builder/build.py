@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from book.builder import answers, proof, render, values
+from book.builder import answers, proof, values
 from book.builder.certificate import TRIES, Witness, loudness, why_not
 from book.builder.check import notebooks as check
 from book.builder.execute import execute
@@ -18,7 +16,6 @@ from book.builder.model import Section
 from book.builder.notebook import (
     BuildError,
     Cell,
-    Notebook,
     Run,
     bare,
     code_cells,
@@ -28,6 +25,7 @@ from book.builder.notebook import (
     read_notebook,
     write,
 )
+from book.builder.page import Page, pages
 from book.builder.provenance import Provenance, is_note, keep, put_notes, this_run
 from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
@@ -57,14 +55,6 @@ class Built:
         return result if self.changed else f"{result}, nothing to write"
 
 
-def executed_language(section: Section, lang: str) -> str:
-    """Return the language whose notebook is executed for that of `lang`.
-
-    It is the original, since the code is the same, but where strings are translated.
-    """
-    return lang if lang in section.spoken else section.langs[0]
-
-
 def build_section(
     section: Section, framework: str, force: bool = False, kernel: bool = True
 ) -> Built:
@@ -73,77 +63,62 @@ def build_section(
     Without a ``kernel``, cells whose outputs do not hold are left without any. Raises BuildError
     if a notebook cannot be executed; then no notebook is written.
     """
-    sources = {lang: executed_language(section, lang) for lang in section.langs}
-    built, renewed = Built(0, 0), {}
+    built, found = Built(0, 0), pages(section, framework)
     for path, text in answers.files(section).items():
         built.changed |= write(path, text)  # First: the notebooks ask it
     own, names = answers.index(section.chapter.root)
     if own.parent.exists():
         built.changed |= write(own, names)
-    where = {lang: where_of(section, framework, lang) for lang in section.langs}
-    for lang in dict.fromkeys(sources.values()):
-        with named(where[lang]):
-            renewed[lang], warnings = renew(section, framework, lang, force, kernel, built)
-        built.warnings += [f"{where[lang]}: {what}" for what in warnings]
-    with named(where[section.langs[0]]):
-        proved = prove(section, framework, force, kernel)
-    for lang, source in sources.items():
-        notebook = render.notebook(section, framework, lang)
-        for cell, same in zip(notebook.code, renewed[source].code):
-            cell.outputs, cell.run, cell.code = same.outputs, same.run, same.code
-        missing = values.fill(notebook, section.rows(lang))
-        built.warnings += [f"{where[lang]}: {what}" for what in missing]
-        put_notes(notebook, section.chapter.word(lang, "stale", STALE))
-        notebook.proved = proved
-        path = section.chapter.notebook_path(framework, lang, section.name)
-        built.changed |= write(path, dump(notebook))
+    for page in found:
+        if page.original is None or page.lang in section.spoken:
+            with page.named():
+                warnings = renew(page, force, kernel, built)
+            built.warnings += [f"{page.where}: {what}" for what in warnings]
+        else:  # No other strings: the same program, and the same outputs
+            for cell, same in zip(page.made.code, page.original.made.code):
+                cell.outputs, cell.run, cell.code = same.outputs, same.run, same.code
+    with found[0].named():
+        committed = found[0].committed
+        if kernel:
+            proved = proof.prove(section, framework, None if force else committed)
+        else:
+            proved = proof.recorded(committed)
+    for page in found:
+        page.made.proved = proved
+        missing = values.fill(page.made, section.rows(page.lang))
+        built.warnings += [f"{page.where}: {what}" for what in missing]
+        put_notes(page.made, section.chapter.word(page.lang, "stale", STALE))
+        built.changed |= write(page.path, dump(page.made))
     return built
 
 
-def where_of(section: Section, framework: str, lang: str) -> str:
-    """Return the path of a notebook from the root, as a reader of messages looks for it."""
-    path = section.chapter.notebook_path(framework, lang, section.name)
-    return path.relative_to(section.chapter.root).as_posix()
+def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
+    """Give a page all its outputs, executing it if any of them is to be new.
 
-
-@contextlib.contextmanager
-def named(where: str) -> Iterator[None]:
-    """Have an error say which notebook it is of."""
-    try:
-        yield
-    except BuildError as error:
-        raise BuildError(f"{where}, {error}") from None
-
-
-def renew(
-    section: Section, framework: str, lang: str, force: bool, kernel: bool, built: Built
-) -> tuple[Notebook, list[str]]:
-    """Return a notebook with all its outputs, executing it if any of them is to be new.
-
-    And what its author should know of it.
+    Returns what its author should know of it.
     """
     warnings = []
-    notebook = render.notebook(section, framework, lang)
-    committed = read_notebook(section.chapter.notebook_path(framework, lang, section.name))
-    if committed is not None:
-        keep(notebook, committed)
+    notebook = page.made
+    if page.committed is not None:
+        keep(notebook, page.committed)
     provenance = Provenance(notebook)
     ready = renewable(provenance, force)
     if ready and kernel:
         # As deep as the notebooks, so that links to files hold, but free to be written to.
-        folder = section.chapter.root / "build" / framework / lang
+        root = page.section.chapter.root
+        folder = root / "build" / page.framework / page.lang
         ready = with_others(provenance, ready)
-        renew_cells(provenance, ready, folder, section.chapter.root)
+        renew_cells(provenance, ready, folder, root)
         warnings += check.uncertified(notebook)
+        built.executed += len(ready)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
         warnings.append(f"without outputs until they are executed: {names}")
         for cell in ready:
             cell.empty()
-    built.executed += len(ready) if kernel else 0
-    built.emptied += 0 if kernel else len(ready)
+        built.emptied += len(ready)
     built.cells += len(notebook.code)
-    return notebook, [*warnings, *check.stale(notebook)]
+    return [*warnings, *check.stale(notebook)]
 
 
 def renewable(provenance: Provenance, force: bool = False) -> list[Cell]:
@@ -201,15 +176,6 @@ def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[
         execute(fresh, folder, root, witness=witness)
         tries.append((fresh, {**this_run(), "others": witness.record}))
     return min(tries, key=lambda tried: loudness(tried[1]))
-
-
-def prove(section: Section, framework: str, force: bool, kernel: bool) -> dict[str, str]:
-    """Prove a section's exercises; without a kernel, return what is recorded of them."""
-    path = section.chapter.notebook_path(framework, section.langs[0], section.name)
-    committed = read_notebook(path)
-    if not kernel:
-        return proof.recorded(committed)
-    return proof.prove(section, framework, None if force else committed)
 
 
 # ---- All of it afresh ----------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from book.builder import check, execute, prose, render, stamps
 from book.builder.check import notebooks, twins
-from book.builder.check.problem import Page
 from book.builder.cli import format_code, main
 from book.builder.language import translate
 from book.builder.notebook import BuildError, Cell, code_cells, dump, read_notebook, write
+from book.builder.page import Page
 from book.builder.program import code_key
 from book.builder.stamps import digest
 

@@ -7,12 +7,12 @@ must hold. To add one, write it and list it here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from book.builder import answers
 from book.builder.check import code, exercises, notebooks, prose, twins
-from book.builder.check.problem import UNREADY, Page, Problem, pages
+from book.builder.check.problem import UNREADY, Problem
 from book.builder.model import Section
+from book.builder.page import Page, pages
 from book.builder.readme import readmes
 from book.builder.text import Chapter
 
@@ -62,8 +62,9 @@ def chapter(checked: Chapter, names: Iterable[str] | None = None) -> Iterator[Pr
     """Yield what is wrong with sections, by default all, and then with what holds them together."""
     for section in checked.sections(names):
         yield from text(section)
-        for page in pages(section):
-            yield from notebook(page)
+        for framework in section.frameworks:
+            for page in pages(section, framework):
+                yield from notebook(page)
     if not names:
         yield from orphans(checked)
         yield from not_linked(checked)
@@ -87,7 +88,8 @@ def orphans(checked: Chapter) -> Iterator[Problem]:
         yield Problem(where, "names other modules than are there")
     for section in checked.sections():
         made |= set(answers.files(section))
-        made |= {page.path for page in pages(section)}
+        for framework in section.frameworks:
+            made |= {page.path for page in pages(section, framework)}
     for name in checked.frameworks:
         there |= {*(checked.root / "chapters" / name).glob("*/*.ipynb")}
     for path in sorted(there - made):

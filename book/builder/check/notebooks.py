@@ -11,9 +11,10 @@ from urllib.parse import unquote
 from book.builder import proof, values
 from book.builder.certificate import why_not
 from book.builder.check import exercises, untranslated
-from book.builder.check.problem import UNREADY, Page, Problem
+from book.builder.check.problem import UNREADY, Problem
 from book.builder.dependencies import names_of
 from book.builder.notebook import Cell, Notebook, gpus_needed, may_fail, measures, tags
+from book.builder.page import Page
 from book.builder.program import code_key
 from book.builder.prose import read
 from book.builder.provenance import Provenance, is_note
