@@ -1,7 +1,7 @@
 """How pytest treats the notebooks' cells (nbval).
 
 Those that need GPUs are skipped without them. Those that measure have a second try
-(`book.builder.verdict`), which a warning reports.
+(`book.builder.retry`), which a warning reports.
 
 Of a notebook in several languages the first is tested whole. Of the others only those cells are
 executed that do something else, or print other words that are compared, and those that these
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from book.builder import verdict
+from book.builder import retry
 from book.builder.dependencies import dependencies
 from book.builder.notebook import code_cells, gpus_needed, measures, tags
 from book.builder.program import code_key
@@ -91,7 +91,7 @@ def claim_failed(item: pytest.Item) -> bool:
     if item not in items:
         return False
     outputs = getattr(item, "test_outputs", None) or []
-    return verdict.claim_failed([each.cell for each in items], items.index(item), outputs)
+    return retry.claim_failed([each.cell for each in items], items.index(item), outputs)
 
 
 def of_its_notebook(item: Any) -> list[Any]:
@@ -107,9 +107,9 @@ def pytest_runtest_call(item):
     except Exception:
         if not claim_failed(item):
             raise
-    warnings.warn(f"{item.nodeid}: {verdict.TRIED_AGAIN}", stacklevel=1)
+    warnings.warn(f"{item.nodeid}: {retry.TRIED_AGAIN}", stacklevel=1)
     items = of_its_notebook(item)
-    for i in verdict.to_measure_again([other.cell for other in items], items.index(item)):
+    for i in retry.to_measure_again([other.cell for other in items], items.index(item)):
         if not items[i].get_closest_marker("skip"):
             items[i].runtest()
     item.runtest()
@@ -119,7 +119,7 @@ def excess(config: pytest.Config) -> str | None:
     """Say what is wrong with the second tries of a run, those of all its processes together."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     told = reporter.stats.get("warnings", []) if reporter else []
-    return verdict.too_many(sum(verdict.TRIED_AGAIN in warning.message for warning in told))
+    return retry.too_many(sum(retry.TRIED_AGAIN in warning.message for warning in told))
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from book.builder import answers, proof, values
-from book.builder.certificate import TRIES, Witness, loudness, why_not
+from book.builder.benchmark_guard import TRIES, BenchmarkGuard, disturbance, disturbed
 from book.builder.check import notebooks as check
 from book.builder.execute import execute
 from book.builder.model import Section
@@ -109,7 +109,7 @@ def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
         folder = root / "build" / page.framework / page.lang
         ready = with_others(provenance, ready)
         renew_cells(provenance, ready, folder, root)
-        warnings += check.uncertified(notebook)
+        warnings += check.disturbed_cells(notebook)
         built.executed += len(ready)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
@@ -171,11 +171,11 @@ def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[
         execute(notebook, folder, root)
         return notebook, this_run()
     tries: list[tuple[NotebookNode, Run]] = []
-    while not tries or (len(tries) < TRIES and why_not(tries[-1][1])):
-        witness, fresh = Witness(), copy.deepcopy(notebook)
-        execute(fresh, folder, root, witness=witness)
-        tries.append((fresh, {**this_run(), "others": witness.record}))
-    return min(tries, key=lambda tried: loudness(tried[1]))
+    while not tries or (len(tries) < TRIES and disturbed(tries[-1][1])):
+        benchmark, fresh = BenchmarkGuard(), copy.deepcopy(notebook)
+        execute(fresh, folder, root, benchmark=benchmark)
+        tries.append((fresh, {**this_run(), "others": benchmark.record}))
+    return min(tries, key=lambda tried: disturbance(tried[1]))
 
 
 # ---- All of it afresh ----------------------------------------------------------------------------

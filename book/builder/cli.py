@@ -3,7 +3,7 @@
     python -m book.builder           build what changed (--force: execute everything again;
                                      --no-execute: leave what changed without outputs)
     python -m book.builder check     fail where text, languages and notebooks disagree
-                                     (--release: and a draft, something stale or uncertified)
+                                     (--release: and a draft, something stale or disturbed)
     python -m book.builder stamp     after re-reading: mark the twins as agreeing
     python -m book.builder run       execute every notebook afresh into build/
     python -m book.builder format    lay out the texts' code with ruff
@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from book.builder import check, verdict
+from book.builder import check, retry
 from book.builder.build import Ran, build_section, run_notebook
 from book.builder.check import twins
 from book.builder.check.problem import ERROR, UNREADY, Problem
@@ -155,9 +155,9 @@ def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
         else:
             print(f"ok, {ran[-1].seconds:.1f} s")
         for name in ran[-1].again:
-            print(f"cell {name}: {verdict.TRIED_AGAIN}")
+            print(f"cell {name}: {retry.TRIED_AGAIN}")
     print_runs(ran)
-    if excess := verdict.too_many(sum(len(one.again) for one in ran)):
+    if excess := retry.too_many(sum(len(one.again) for one in ran)):
         print(excess)
     return 0 if ran and not excess and not any(one.error for one in ran) else 1
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from book.builder import verdict
+from book.builder import retry
 from book.builder.notebook import BuildError, code_cells, may_fail
 from d2l_local.base import processes
 
 from nbformat import NotebookNode
 
 if TYPE_CHECKING:
-    from book.builder.certificate import Witness
+    from book.builder.benchmark_guard import BenchmarkGuard
 
     from nbclient import NotebookClient
 
@@ -30,46 +30,45 @@ def execute(
     notebook: NotebookNode,
     folder: Path,
     root: Path,
-    cell_seconds: float | None = None,
     seconds: float | None = None,
     again: list[str] | None = None,
-    witness: Witness | None = None,
+    benchmark: BenchmarkGuard | None = None,
 ) -> None:
     """Execute a notebook in place in a new kernel, which is gone at the end, whatever happens.
 
-    Where there is a list ``again``, cells that measure have a second try (`book.builder.verdict`),
-    and it gets their ids. A ``witness`` sees each cell. Raises BuildError, naming the cell, on an
-    error, a dead kernel or a time-out.
+    Where there is a list ``again``, cells that measure have a second try (`book.builder.retry`),
+    and it gets their ids. A ``benchmark`` guard sees each cell. Raises BuildError, naming the
+    cell, on an error, a dead kernel or a time-out.
     """
-    cell_seconds, seconds = cell_seconds or CELL_SECONDS, seconds or NOTEBOOK_SECONDS
+    seconds = seconds or NOTEBOOK_SECONDS
     for cell in code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
-    client = new_client(notebook, cell_seconds, seconds)
-    if witness:
-        witness.begin()
+    client = new_client(notebook, seconds)
+    if benchmark:
+        benchmark.start()
     with processes.temporary_folder() as home, kernel(client, environment(home, root), folder):
-        limits = f"{cell_seconds} s a cell, {seconds} s a notebook"
+        limits = f"{CELL_SECONDS} s a cell, {seconds} s a notebook"
         for number, cell in enumerate(notebook.cells):
             try:
                 execute_cell(client, cell, number, limits)
             except BuildError:
                 code = code_cells(notebook)
                 index = code.index(cell)
-                if again is None or not verdict.claim_failed(code, index, cell.outputs):
+                if again is None or not retry.claim_failed(code, index, cell.outputs):
                     raise
                 again.append(cell.id)
-                for i in verdict.to_measure_again(code, index):
+                for i in retry.to_measure_again(code, index):
                     execute_cell(client, code[i], notebook.cells.index(code[i]), limits)
                 execute_cell(client, cell, number, limits)
-            if witness:
-                witness.saw(cell)
-        if witness:
-            witness.end()
-    if witness:
-        witness.after()
+            if benchmark:
+                benchmark.after_cell(cell)
+        if benchmark:
+            benchmark.stop()
+    if benchmark:
+        benchmark.finish()
 
 
-def new_client(notebook: NotebookNode, cell_seconds: float, seconds: float) -> NotebookClient:
+def new_client(notebook: NotebookNode, seconds: float) -> NotebookClient:
     """Return what executes the notebook's cells, in this time from now on."""
     from nbclient import NotebookClient
 
@@ -82,7 +81,7 @@ def new_client(notebook: NotebookNode, cell_seconds: float, seconds: float) -> N
         shutdown_kernel="immediate",  # A process that ends by itself may hang in doing so
         iopub_timeout=60,  # On a busy machine outputs may trail; without them nothing is written
         raise_on_iopub_timeout=True,
-        timeout_func=lambda cell: max(1, min(cell_seconds, end - time.monotonic())),
+        timeout_func=lambda cell: max(1, min(CELL_SECONDS, end - time.monotonic())),
     )
     client.log.disabled = True  # Its errors come back as exceptions, and are shown once
     return client

@@ -7,22 +7,22 @@ from book.builder import build
 import pytest
 
 
-class QuietWitness:
+class QuietMachine:
     """Sees a machine that does nothing else, unlike that of the tests."""
 
     record = {"share": 0.0, "copy": [9.0, 9.0], "product": [90, 90]}
 
-    def begin(self):
+    def start(self):
         pass
 
-    def saw(self, cell):
+    def after_cell(self, cell):
         pass
 
-    end = after = begin
+    stop = finish = start
 
 
 @pytest.fixture(autouse=True, scope="session")
 def quiet():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "Witness", QuietWitness)
+        patch.setattr(build, "BenchmarkGuard", QuietMachine)
         yield

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from book.builder import proof, values
-from book.builder.certificate import why_not
+from book.builder.benchmark_guard import disturbed
 from book.builder.check import exercises, untranslated
 from book.builder.check.problem import UNREADY, Problem
 from book.builder.dependencies import names_of
@@ -122,8 +122,8 @@ def up_to_date(page: Page) -> Iterator[Problem]:
 
 def measured_alone(page: Page) -> Iterator[Problem]:
     """No cell measured while other programs had a hand in it."""
-    for what in uncertified(page.committed) if page.committed else ():
-        yield Problem(page.where, what, UNREADY, "uncertified outputs")
+    for what in disturbed_cells(page.committed) if page.committed else ():
+        yield Problem(page.where, what, UNREADY, "disturbed outputs")
 
 
 def translated(page: Page) -> Iterator[Problem]:
@@ -174,10 +174,10 @@ def stale(notebook: Notebook) -> list[str]:
     ]
 
 
-def uncertified(notebook: Notebook) -> list[str]:
+def disturbed_cells(notebook: Notebook) -> list[str]:
     """How many cells measured while other programs had a hand in it, by run."""
     found: dict[str, list[str]] = {}
     for cell in notebook.code:
-        if cell.run and measures(cell) and (why := why_not(cell.run)):
-            found.setdefault(f"of {cell.run['date']}, uncertified: {why}", []).append(cell.id)
+        if cell.run and measures(cell) and (why := disturbed(cell.run)):
+            found.setdefault(f"of {cell.run['date']}, disturbed: {why}", []).append(cell.id)
     return [f"{counted(len(cells), 'cell')} {why}" for why, cells in found.items()]

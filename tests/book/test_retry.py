@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from book.builder.verdict import claim_failed, to_measure_again
+from book.builder.retry import claim_failed, to_measure_again
 
 from nbformat.v4 import new_code_cell, new_output
 

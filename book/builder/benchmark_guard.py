@@ -32,34 +32,34 @@ from nbformat import NotebookNode
 
 DRIFT = 0.15  # A job that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
-TRIES = 3  # Executions of a section until it is published uncertified
+TRIES = 3  # Executions of a section until it is published as disturbed
 JOBS = "copy", "product", "transfer"
 SLOWED = "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown"
 
 
-class Witness:
+class BenchmarkGuard:
     """Looks at what else the machine does while cells are executed, and before and after."""
 
     def __init__(self) -> None:
         self.record: dict[str, Any] = {"share": 0.0}
 
-    def begin(self) -> None:
+    def start(self) -> None:
         self._refer()
         self._open()
 
-    def saw(self, cell: NotebookNode) -> None:
+    def after_cell(self, cell: NotebookNode) -> None:
         """Take note of a cell that has just been executed."""
         self._cells.append(cell)
         if time.monotonic() - self._since >= WINDOW:
             self._close()
             self._open()
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Look no longer; the notebook's processes are there still, as their ending is not its."""
         time.sleep(max(0.0, WINDOW - (time.monotonic() - self._since)))
         self._close()
 
-    def after(self) -> None:
+    def finish(self) -> None:
         """See how fast the machine is now that the notebook has left it."""
         self._refer()
 
@@ -83,11 +83,11 @@ class Witness:
             self.record.setdefault(job, []).append(rate)
 
 
-def why_not(run: Run) -> str | None:
-    """Say why what was measured in a run is not certified; None if it is."""
+def disturbed(run: Run) -> str | None:
+    """Say why what was measured in a run was disturbed by; None if by nothing."""
     record = run.get("others")
     if record is None:
-        return "executed without a certificate"
+        return "executed without a benchmark guard"
     if record["share"] > MOST:
         return f"other programs took {record['share']:.0%} of the cores while {record['cell']} ran"
     for job, (before, after) in _jobs(record).items():
@@ -96,8 +96,8 @@ def why_not(run: Run) -> str | None:
     return str(record["gpus"]) if "gpus" in record else None
 
 
-def loudness(run: Run) -> float:
-    """Return how far others have disturbed a run: at most 1 if it is certified."""
+def disturbance(run: Run) -> float:
+    """Return how far others have disturbed a run: at most 1 if that is no matter."""
     record: dict[str, Any] = run["others"]
     drifts = [abs(after / before - 1) for before, after in _jobs(record).values()]
     return float(max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record))

@@ -7,8 +7,8 @@ import subprocess
 import sys
 import types
 
-from book.builder import build, certificate
-from book.builder.certificate import Witness, loudness, why_not
+from book.builder import benchmark_guard, build
+from book.builder.benchmark_guard import BenchmarkGuard, disturbance, disturbed
 from book.builder.cli import main
 from book.builder.execute import execute
 from book.builder.notebook import measures, read_notebook
@@ -28,8 +28,8 @@ print(__import__("random").random())
 QUIET = {"share": 0.04, "cell": "a", "copy": [10.0, 9.0], "product": [90, 100]}
 
 
-def test_what_is_certified():
-    assert why_not({"others": QUIET}) is None and loudness({"others": QUIET}) <= 1
+def test_what_is_not_disturbed():
+    assert disturbed({"others": QUIET}) is None and disturbance({"others": QUIET}) <= 1
     for loud, told in (
         ({"share": 0.06}, "other programs took 6% of the cores while a ran"),
         ({"copy": [10.0, 8.0]}, "copy: 10 before and 8 after, further apart than 15%"),
@@ -38,33 +38,33 @@ def test_what_is_certified():
         ({"gpus": "a GPU slowed its clock down"}, "a GPU slowed its clock down"),
     ):
         run = {"others": {**QUIET, **loud}}
-        assert why_not(run) == told and loudness(run) > 1
-    assert why_not({}) == "executed without a certificate"
+        assert disturbed(run) == told and disturbance(run) > 1
+    assert disturbed({}) == "executed without a benchmark guard"
 
 
-def test_a_witness_judges_timed_cells_over_half_a_second(monkeypatch):
+def test_a_guard_judges_timed_cells_over_half_a_second(monkeypatch):
     """Others compute in the third window only, in which no cell is timed, then in the fourth."""
     now, shares = itertools.count(), iter([0.01, 0.0, 0.9, 0.3, 0.0])
-    monkeypatch.setattr(certificate.time, "monotonic", lambda: next(now) / 5)
-    monkeypatch.setattr(certificate.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(benchmark_guard.time, "monotonic", lambda: next(now) / 5)
+    monkeypatch.setattr(benchmark_guard.time, "sleep", lambda seconds: None)
 
     class Made(Crowding):
         def __exit__(self, *exception):
             self.share = next(shares)
 
-    monkeypatch.setattr(certificate, "Crowding", Made)
-    witness = Witness()
-    witness.begin()
+    monkeypatch.setattr(benchmark_guard, "Crowding", Made)
+    benchmark = BenchmarkGuard()
+    benchmark.start()
     for name in "abcdefgh":
         timed = {"tags": ["nbval-ignore-output"]} if name not in "ef" else {}
         cell = new_code_cell("1", metadata=timed)
         cell.id = name
-        witness.saw(cell)
-    witness.end()
-    witness.after()
-    assert witness.record["share"] == 0.3 and witness.record["cell"] == "g"
-    assert len(witness.record["copy"]) == len(witness.record["product"]) == 2
-    assert min(*witness.record["copy"], *witness.record["product"]) > 0
+        benchmark.after_cell(cell)
+    benchmark.stop()
+    benchmark.finish()
+    assert benchmark.record["share"] == 0.3 and benchmark.record["cell"] == "g"
+    assert len(benchmark.record["copy"]) == len(benchmark.record["product"]) == 2
+    assert min(*benchmark.record["copy"], *benchmark.record["product"]) > 0
 
 
 def test_a_notebooks_own_end_is_no_part_of_what_others_took(tmp_path):
@@ -74,9 +74,11 @@ def test_a_notebooks_own_end_is_no_part_of_what_others_took(tmp_path):
     def look():
         seen.append(psutil.pid_exists(int((tmp_path / "pid").read_text("utf-8"))))
 
-    witness = types.SimpleNamespace(begin=lambda: None, saw=lambda cell: None, end=look, after=look)
+    benchmark = types.SimpleNamespace(
+        start=lambda: None, after_cell=lambda cell: None, stop=look, finish=look
+    )
     source = "import os, pathlib\nn = pathlib.Path('pid').write_text(str(os.getpid()))"
-    execute(new_notebook(cells=[new_code_cell(source)]), tmp_path, tmp_path, witness=witness)
+    execute(new_notebook(cells=[new_code_cell(source)]), tmp_path, tmp_path, benchmark=benchmark)
     assert seen == [True, False]
 
 
@@ -88,19 +90,19 @@ def test_a_section_is_executed_again_while_others_compute(
 ):
     left = list(shares)
 
-    class Loud(Witness):
-        def begin(self):
+    class Loud(BenchmarkGuard):
+        def start(self):
             self.record = {**QUIET, "share": left.pop(0)}
 
-        def saw(self, cell):
+        def after_cell(self, cell):
             pass
 
-        def end(self):
+        def stop(self):
             pass
 
-        after = end
+        finish = stop
 
-    monkeypatch.setattr(build, "Witness", Loud)
+    monkeypatch.setattr(build, "BenchmarkGuard", Loud)
     small_chapter.make(tmp_path, small=small_chapter.bilingual(TIMED, "pytorch"))
     root = ["--root", str(tmp_path)]
     assert main(["build", *root]) == 0 and not left
@@ -108,20 +110,20 @@ def test_a_section_is_executed_again_while_others_compute(
     path = tmp_path / "chapters/pytorch/zh/small.ipynb"
     [run] = [cell.run for cell in read_notebook(path).code if cell.run and measures(cell)]
     assert run["others"]["share"] == published
-    line = f"1 cell of {run['date']}, uncertified: other programs took {published:.0%} of the cores"
+    line = f"1 cell of {run['date']}, disturbed: other programs took {published:.0%} of the cores"
     assert (line in told) == (published > 0)
     assert main(["check", "--section", "small", *root]) == 0
     assert capsys.readouterr().out.count(f"{path.name}: {line}") == (2 if published else 0)
     assert main(["check", *root]) == 0
     assert (
-        "uncertified outputs: 2, which `make check SECTIONS=<section>` shows"
+        "disturbed outputs: 2, which `make check SECTIONS=<section>` shows"
         in capsys.readouterr().out
     ) == bool(published)
     assert main(["check", "--release", *root]) == (1 if published else 0)
 
 
-def test_a_notebook_that_measures_nothing_needs_no_certificate(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "Witness", None)
+def test_a_notebook_that_measures_nothing_needs_no_guard(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "BenchmarkGuard", None)
     text = TIMED.replace(":tags: [nbval-ignore-output]\n", "")
     small_chapter.make(tmp_path, small=small_chapter.bilingual(text, "pytorch"))
     assert main(["build", "--root", str(tmp_path)]) == 0
@@ -141,8 +143,8 @@ def test_only_gpus_in_sight_are_asked_for_the_processes_of_others(monkeypatch, o
 
     torch = types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: own))
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(certificate, "facts", lambda: {"gpus": ["one", "two"]})
-    monkeypatch.setattr(certificate.subprocess, "run", run)
+    monkeypatch.setattr(benchmark_guard, "facts", lambda: {"gpus": ["one", "two"]})
+    monkeypatch.setattr(benchmark_guard.subprocess, "run", run)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    assert certificate._gpu_processes() == told
+    assert benchmark_guard._gpu_processes() == told
     assert "--id=1" in asked[0]
