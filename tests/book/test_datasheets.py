@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from book.figures.draw import FIGURES, draw
+
 import pytest
 from this_chapter import CHAPTER
 
@@ -37,6 +39,13 @@ def test_figures_stand_in_rows_that_name_their_source(lang):
     for name, *figures in rows(lang):
         if any(number(figure) is not None and "](" not in figure for figure in figures):
             assert re.match(r"\[.+\]\(https://", name), name
+
+
+def test_the_figure_of_a_gpu_has_the_memory_of_its_row():
+    [h100] = [row for row in rows("en") if row[0].startswith("[H100]")]
+    assert "here an H100" in FIGURES["gpu-core"][4]
+    _, labels = draw("gpu-core", "en")
+    assert f"HBM, {h100[1]} GB, {h100[2]} TB/s" in labels
 
 
 def test_languages_say_the_same():

@@ -87,6 +87,18 @@ def test_file_is_small_and_says_what_it_shows(name, language):
         assert re.search("[\u4e00-\u9fff]", title) and re.search("[\u4e00-\u9fff]", desc)
 
 
+def quantities(text):
+    """Return the numbers that have a unit, such as 80 GB or 3.35 TB/s."""
+    return set(re.findall(r"\d+(?:\.\d+)? ?(?:[KMGT]B(?:/s)?)", text))
+
+
+@each_file
+def test_a_description_says_the_quantities_that_are_drawn(name, language):
+    root = ElementTree.fromstring(read(name, language))
+    drawn = " ".join("".join(text.itertext()) for text in root.iter(f"{SVG}text"))
+    assert quantities(root.find(f"{SVG}desc").text) == quantities(drawn)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_languages_have_the_same_shapes(name):
     tags = [
