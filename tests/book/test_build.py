@@ -14,7 +14,7 @@ from book.builder import check, execute, prose, render, stamps
 from book.builder.check import notebooks, twins
 from book.builder.cli import format_code, main
 from book.builder.language import translate
-from book.builder.notebook import BuildError, Cell, code_cells, dump, read_notebook, write
+from book.builder.notebook import BuildError, Cell, dump, read_notebook, write
 from book.builder.page import Page
 from book.builder.program import code_key
 from book.builder.stamps import digest
@@ -182,15 +182,6 @@ def test_rebuilding_changes_nothing(built, capsys):
     assert files(built) == before
 
 
-def test_syntax_trees_are_equal(built):
-    section = built.sections()[0]
-    programs = [
-        [code_key(c.source) for c in code_cells(render.notebook(section, "mxnet", lang))]
-        for lang in section.langs
-    ]
-    assert programs[0] == programs[1] and len(programs[0]) == 3
-
-
 def test_prose_and_comments_keep_outputs_and_code_does_not(chapter, capsys):
     assert call(chapter, "build") == 0
     edit(chapter, "It is fast.", "It is quick.")
@@ -236,28 +227,6 @@ def test_comments(source, en, zh):
     assert translate(source, 1) == zh
     assert translate(source, 2) == translate(source, 0)  # No third part: the first
     assert code_key(translate(source, 1)) == code_key(source)
-
-
-def test_third_language_needs_no_code(tmp_path):
-    text = cells("x = 1  # one | 一 | 壱\ny = 2  # two | 二\nprint(x)").replace(
-        "# Title\n", '# Title\n\n+++ {"lang": "ja", "id": "intro"}\n# 題名\n'
-    )
-    text += '\n+++ {"lang": "ja", "id": "end"}\n## まとめ\n\n## 演習\n'
-    chapter = make(tmp_path, small=text)
-    assert call(chapter, "build") == 0 and call(chapter, "check") == 0
-    notebook = read_notebook(chapter.notebook_path("mxnet", "ja", "small"))
-    assert notebook.cells[0].source.startswith("# 題名\n\n[English](../en/small.ipynb) · ")
-    assert notebook.cells[2].source == "x = 1  # 壱\ny = 2  # two\nprint(x)"
-    assert notebook.cells[2].outputs[0].text == "1\n"
-
-
-def test_second_framework(tmp_path):
-    chapter = make(tmp_path, good=GOOD.replace("[mxnet]", "[mxnet, pytorch]"))
-    section = chapter.sections()[0]
-    notebook = render.notebook(section, "pytorch", "zh")
-    assert [c.id for c in notebook.cells][3:5] == ["intro_1", "intro_2"]
-    assert notebook.cells[4].source == "import torch" and "tags" not in notebook.cells[4].metadata
-    assert "[MXNet](../../mxnet/zh/good.ipynb)" in notebook.cells[0].source
 
 
 def test_stamp_edits_only_its_line(tmp_path):

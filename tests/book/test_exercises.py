@@ -14,7 +14,6 @@ from book.builder.notebook import BuildError, data_of, read_notebook
 import nbformat
 import pytest
 from small_chapter import ROOT, bilingual, errors, make
-from this_chapter import CHAPTER
 
 
 def write(root: Path, body: str) -> Section:
@@ -58,15 +57,6 @@ def test_cells_say_where_they_come_from(tmp_path):
     ]
     assert described(section, "mxnet", "zh") == described(section, "mxnet")
     assert [order for *_, order in described(section, "pytorch")] == [0, 0, 0, 1, 2, 4, 5]
-
-
-def test_committed_cells_say_where_they_come_from():
-    for section in CHAPTER.sections():
-        for framework in section.frameworks:
-            path = CHAPTER.notebook_path(framework, section.langs[0], section.name)
-            for cell in nbformat.read(path, 4).cells:
-                told = cell.metadata["d2l_local"]
-                assert told["id"] == cell.id and framework in told["frameworks"], cell.id
 
 
 # ---- Asides, and what is asked before a measurement ----------------------------------------------
