@@ -23,7 +23,7 @@ from nbformat import NotebookNode
 
 NUMBERS = ("minutes", "level")  # That only an exercise has
 FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
-TAGS = (IGNORED, "raises-exception", "stderr-ok", *model.CODE)  # Of code, and `gpus-N`
+TAGS = (IGNORED, "raises-exception", *model.CODE)  # Of code, and `gpus-N`
 
 
 class Chapter(Settings):

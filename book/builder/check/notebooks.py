@@ -13,7 +13,7 @@ from book.builder.benchmark_guard import disturbed
 from book.builder.check import exercises, untranslated
 from book.builder.check.problem import UNREADY, Problem
 from book.builder.dependencies import names_of
-from book.builder.notebook import Cell, Notebook, gpus_needed, may_fail, measures, tags
+from book.builder.notebook import Cell, Notebook, gpus_needed, may_fail, measures
 from book.builder.page import Page
 from book.builder.program import code_key
 from book.builder.prose import read
@@ -157,7 +157,7 @@ def outputs(cell: Any) -> list[str]:
         shown = json.dumps(output, ensure_ascii=False)
         if output.output_type == "error" and not may_fail(cell):
             problems.append(f"cell {cell.id}: error {output.ename}: {output.evalue}")
-        if output.get("name") == "stderr" and "stderr-ok" not in tags(cell):
+        if output.get("name") == "stderr":
             problems.append(f"cell {cell.id}: writes to stderr: {output.text.strip()[:500]}")
         if len(shown.encode()) > OUTPUT_BYTES:
             problems.append(f"cell {cell.id}: an output of {len(shown.encode()) >> 10} KB")
