@@ -24,8 +24,16 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ABOUT = "d2l_local"
 IGNORED = "nbval-ignore-output"  # nbval's word for a cell that it executes and does not compare
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-LANGUAGE = {"name": "python"}
+# As JupyterLab has them: what it writes when a notebook is only looked at changes nothing
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
 Run = dict[str, Any]  # Machine, date and versions, and what others took of the machine meanwhile
 
 
@@ -140,7 +148,10 @@ def _read(node: NotebookNode, runs: list[Run]) -> Cell:
 
 
 def dump(notebook: Notebook) -> str:
-    """Return the file: executed cells are numbered in their order, and each run stands once."""
+    """Return the file: executed cells are numbered in their order, and each run stands once.
+
+    It is as JupyterLab would save it in the Python of its first run.
+    """
     runs: list[Run] = []
     for cell in notebook.code:
         if cell.run and cell.run not in runs:
@@ -153,10 +164,20 @@ def dump(notebook: Notebook) -> str:
             if "execution_count" in output:
                 output.execution_count = number
     about = {"runs": runs, **({"proved": notebook.proved} if notebook.proved else {})}
-    node.metadata.update(kernelspec=KERNEL, language_info=LANGUAGE, **{ABOUT: about})
+    python = {"version": runs[0]["versions"]["python"]} if runs else {}
+    node.metadata.update(kernelspec=KERNEL, language_info={**LANGUAGE, **python}, **{ABOUT: about})
     nbformat.validate(node)
-    text: str = nbformat.writes(node, version=4)
+    text: str = nbformat.writes(nbformat.from_dict(_whole(node)), version=4)
     return text.rstrip("\n") + "\n"
+
+
+def _whole(value: Any) -> Any:
+    """Return JSON with 3 in place of 3.0, as JavaScript writes numbers."""
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _written(cell: Cell, runs: list[Run]) -> NotebookNode:

@@ -257,7 +257,13 @@ def purpose(source: str) -> str:
 def fold(cell: Cell, title: str) -> None:
     """Fold a code cell and its outputs."""
     fold_code(cell, title)
-    cell.metadata["jupyter"]["outputs_hidden"] = True
+    fold_outputs(cell)
+
+
+def fold_outputs(cell: Cell) -> None:
+    """Fold the outputs of a code cell, and say so twice, as JupyterLab would when it saves."""
+    cell.metadata["collapsed"] = True
+    cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True
 
 
 def fold_code(cell: Cell, title: str) -> None:
@@ -292,5 +298,4 @@ def ask(cell: Cell, question: Block, title: str) -> None:
     """
     cell.source = re.sub(r"\A# @title .*", f"# @title {title}", cell.source)
     cell.predict = {"id": question.id, "choices": choices(question.source)}
-    cell.metadata["collapsed"] = True
-    cell.metadata.setdefault("jupyter", {})["outputs_hidden"] = True
+    fold_outputs(cell)

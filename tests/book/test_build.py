@@ -1,5 +1,6 @@
 """The builder and the checks, on small texts whose cells are plain Python."""
 
+import json
 import os
 import re
 import shutil
@@ -169,9 +170,33 @@ def test_notebook_content(built):
     assert list(en[3].run) == ["date", "machine", "others", "versions"]
     assert (en[3].run, en[3].code) == (zh[3].run, zh[3].code)
     saved = nbformat.read(built.notebook_path("mxnet", "en", "good"), 4)
-    assert saved.metadata.language_info == {"name": "python"}
     assert saved.metadata.d2l_local.runs == [en[3].run]
     assert saved.cells[3].metadata.d2l_local.run == 0
+
+
+def test_jupyterlab_has_nothing_to_change(built):
+    """What it writes for a notebook that is only looked at: facts of the kernel, and numbers."""
+    from ipykernel.ipkernel import IPythonKernel
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    path = built.notebook_path("mxnet", "en", "good")
+    metadata = json.loads(path.read_text("utf-8"))["metadata"]
+    spec = KernelSpecManager().get_kernel_spec("python3")
+    assert metadata["kernelspec"]["display_name"] == spec.display_name
+    assert metadata["language_info"] == IPythonKernel().language_info
+    assert metadata["d2l_local"]["runs"][0]["others"]["share"] == 0
+    assert '"share": 0\n' in path.read_text("utf-8")
+
+
+def test_check_overlooks_what_another_jupyterlab_has_changed(chapter, capsys):
+    assert call(chapter, "build") == 0
+    path = chapter.notebook_path("mxnet", "en", "good")
+    node = nbformat.read(path, 4)
+    node.metadata.kernelspec.display_name = "Python 3"
+    node.metadata.language_info.version = "3.99"
+    nbformat.write(node, path)
+    assert call(chapter, "check") == 0
+    assert call(chapter, "build") == 0 and "3.99" not in path.read_text("utf-8")
 
 
 def test_rebuilding_changes_nothing(built, capsys):

@@ -95,6 +95,7 @@ def test_aside_is_folded(tmp_path):
     cell = cell_of(section, "why_1", lang="zh")
     assert cell.source == "# @title 旁注\nx" and cell.metadata["cellView"] == "form"
     assert cell.metadata["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
+    assert cell.metadata["collapsed"]
     assert cell.kind == "aside"
     assert found(section) == ""
 
