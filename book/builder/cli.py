@@ -74,8 +74,11 @@ def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
         print(f"warning: {line}")
     problems = [problem for problem in found if problem.level in refused]
     print("\n".join(map(str, problems)) or "text, languages and notebooks agree")
-    for cure in dict.fromkeys(problem.cure for problem in problems if problem.cure):
-        print(f"to build it: {cure}")
+    cures: dict[str, dict[str, None]] = {}  # The sections that a command takes, each once
+    for command, section in filter(None, (problem.cure for problem in problems)):
+        cures.setdefault(command, {})[section] = None
+    for command, sections in cures.items():
+        print(f"to build it: {command.format(' '.join(sections))}")
     return 1 if problems else 0
 
 

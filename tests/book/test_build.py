@@ -499,7 +499,7 @@ def test_check_names_the_command_that_mends_it(chapter, capsys, old, new, execut
     assert call(chapter, "check") == 1
     told = re.findall("^to build it: (.*)$", capsys.readouterr().out, re.MULTILINE)
     rendered = ".venv/bin/python -m book.builder --no-execute --framework mxnet --section good"
-    assert told == ["make notebooks FRAMEWORK=mxnet SECTIONS=good" if executes else rendered]
+    assert told == ['make notebooks FRAMEWORK=mxnet SECTIONS="good"' if executes else rendered]
     arguments = ["--framework", "mxnet", "--section", "good"]
     assert call(chapter, "build", *([] if executes else ["--no-execute"]), *arguments) == 0
     assert call(chapter, "check") == 0

@@ -50,15 +50,15 @@ def executed(page: Page) -> Iterator[Problem]:
                 yield Problem(page.where, f"cell {cell.id}: {why}: build it", cure=build(page))
 
 
-def build(page: Page) -> str:
-    """Return the command that executes what has changed."""
-    return f"make notebooks FRAMEWORK={page.framework} SECTIONS={page.section.name}"
+def build(page: Page) -> tuple[str, str]:
+    """Return the command that executes what has changed, and its section."""
+    return f'make notebooks FRAMEWORK={page.framework} SECTIONS="{{}}"', page.section.name
 
 
-def render_anew(page: Page) -> str:
+def render_anew(page: Page) -> tuple[str, str]:
     """Return the command that builds what only says something else, executing nothing."""
-    chosen = f"--framework {page.framework} --section {page.section.name}"
-    return f".venv/bin/python -m book.builder --no-execute {chosen}"
+    command = ".venv/bin/python -m book.builder --no-execute"
+    return f"{command} --framework {page.framework} --section {{}}", page.section.name
 
 
 def same_in_all_languages(page: Page) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ class Problem(NamedTuple):
     what: str
     level: str = ERROR
     counted: str = ""  # Of all sections only a count is told, under this name
-    cure: str = ""  # The command that mends it
+    cure: tuple[str, str] | None = None  # A command that mends it, and the section that it takes
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
