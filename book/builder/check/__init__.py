@@ -30,7 +30,6 @@ TEXT = (
     code.gpu_tags,
     code.denied,
     code.denials_give_all,
-    code.answers_kept,
     exercises.complete,
 )
 NOTEBOOK = (
@@ -62,6 +61,7 @@ def chapter(checked: Chapter, names: Iterable[str] | None = None) -> Iterator[Pr
     """Yield what is wrong with sections, by default all, and then with what holds them together."""
     for section in checked.sections(names):
         yield from text(section)
+        yield from code.answers_kept(section)
         for framework in section.frameworks:
             for page in pages(section, framework):
                 yield from notebook(page)
