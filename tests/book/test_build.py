@@ -183,7 +183,7 @@ def test_jupyterlab_has_nothing_to_change(built):
     metadata = json.loads(path.read_text("utf-8"))["metadata"]
     spec = KernelSpecManager().get_kernel_spec("python3")
     assert metadata["kernelspec"]["display_name"] == spec.display_name
-    assert metadata["language_info"] == IPythonKernel().language_info
+    assert metadata["language_info"] == IPythonKernel.language_info
     assert metadata["d2l_local"]["runs"][0]["others"]["share"] == 0
     assert '"share": 0\n' in path.read_text("utf-8")
 
