@@ -2,7 +2,8 @@
 
 - ``python -m d2l_local setup``: in a clone, everything that the chapter needs;
 - ``python -m d2l_local lab``: JupyterLab on the notebooks;
-- ``python -m d2l_local get``: the book, copied into a folder of the reader's.
+- ``python -m d2l_local get``: the book, copied into a folder of the reader's;
+- ``python -m d2l_local uv``: uv of the clone, for the Makefile and for commands that errors name.
 """
 
 import sys
@@ -10,7 +11,7 @@ import sys
 # First, because the rest does not even compile where this matters.
 if sys.version_info < (3, 9):  # noqa: UP036
     sys.exit(
-        "Not ready: d2l_local needs Python 3.9 to 3.13, and {} is Python {}.{}. Install a newer "
+        "Not ready: d2l_local needs Python 3.9 or newer, and {} is Python {}.{}. Install a newer "
         "one, then type with it, in the folder of the README: python3 -m d2l_local setup".format(
             sys.executable, *sys.version_info[:2]
         )

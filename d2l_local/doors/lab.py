@@ -68,10 +68,10 @@ def find(book: Path, framework: str, language: str | None) -> str:
 
 
 def spoken(languages: list[str]) -> str:
-    """The first of gettext's LANGUAGE, such as zh_CN:zh:en_US, that there is; else the first."""
+    """The first of gettext's LANGUAGE, such as zh_CN:zh:en_US, that there is; else English."""
     asked = os.environ.get("LANGUAGE", "").split(":")
     codes = [code for part in asked for code in (part, part.partition("_")[0])]
-    return next((code for code in codes if code in languages), languages[0])
+    return next((code for code in [*codes, "en"] if code in languages), languages[0])
 
 
 @contextlib.contextmanager

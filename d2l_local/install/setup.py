@@ -224,8 +224,12 @@ def fetch_uv() -> None:
 def sources() -> list[str]:
     """The options that tell pip where packages come from, as `uv.settings` tells uv."""
     named = {**os.environ, **uv.settings()}
-    words = [(option, named.get(name, "")) for option, name in uv.SETTINGS.items()]
-    return [f"--{option}={value}" for option, text in words for value in text.split(",") if value]
+    options = []
+    for option, name in uv.SETTINGS.items():
+        text = named.get(name, "")
+        values = text.split(uv.SEPARATOR) if option == uv.SEVERAL else [text]
+        options += [f"--{option}={value}" for value in values if value]
+    return options
 
 
 class Uv:

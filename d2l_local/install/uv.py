@@ -21,6 +21,7 @@ SETTINGS = {
     "find-links": "UV_FIND_LINKS",
     "cert": "SSL_CERT_FILE",
 }
+SEVERAL, SEPARATOR = "find-links", ","  # Of which there may be several: pip splits them at spaces
 # Another Python's packages have no business in the environments.
 NOT_OURS = {"PYTHONPATH": None, "PYTHONHOME": None}
 
@@ -50,8 +51,10 @@ def settings(python: str | Path | None = None) -> dict[str, str]:
     for option, name in SETTINGS.items():
         for section in (":env:", "install", "global"):  # As pip does, the first one counts
             if (key := f"{section}.{option}") in values and not os.environ.get(name):
-                words = ast.literal_eval(values[key]).split()
-                chosen.setdefault(name, ",".join(words))  # uv's separator
+                value = ast.literal_eval(values[key])
+                chosen.setdefault(
+                    name, SEPARATOR.join(value.split()) if option == SEVERAL else value
+                )
     return chosen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from typing import NamedTuple
@@ -84,7 +85,7 @@ class _Clocks(NamedTuple):
 def _clocks() -> _Clocks:
     with contextlib.suppress(OSError, RuntimeError, IndexError):
         return _Clocks(time.monotonic(), _busy(), _own())
-    return _Clocks(time.monotonic(), 0.0, {})
+    return _Clocks(time.monotonic(), math.nan, {})  # So that nothing is said of others
 
 
 def _since(before: _Clocks) -> tuple[float, float]:

@@ -20,9 +20,9 @@ atexit.register(_files.close)
 def file_on_disk(size: int) -> str:
     """Write ``size`` random bytes to a temporary file and wait until the disk has them.
 
-    Returns its path; the file goes when the process ends, or is swept at the next start if that is
-    killed. Its content is also in the page cache still: to read it from the disk, have it dropped
-    from there first. Raises ValueError for less than a byte, and OSError where there is no room.
+    Returns its path; the file goes when the process ends, but stays where that is killed. Its
+    content is also in the page cache still: to read it from the disk, have it dropped from there
+    first. Raises ValueError for less than a byte, and OSError where there is no room.
     """
     if size < 1:
         raise ValueError(f"a file needs at least one byte, not {size}")

@@ -78,28 +78,8 @@
     a Cholesky factorization and updates reach 0.8 to 1.0.
 
 glibc's ``mallopt``: not called.
-    ``M_MMAP_THRESHOLD`` and ``M_TRIM_THRESHOLD`` at their highest keep freed memory in the process;
-    ``M_ARENA_MAX=1`` keeps it in one heap for all threads. Page faults of a training step,
-    processor time against stock, and peak memory of the process:
-
-    ============================  =================  ===================  ===================
-    images a device               stock              high thresholds      the same, one arena
-    ============================  =================  ===================  ===================
-    ResNet-18, 32                 60 k, 1, 2.2 GB    51 k, 1.02, 2.4 GB   55 k, 1.00, 2.5 GB
-    ResNet-18, 32, two devices    79 k, 1, 3.7 GB    50 k, 0.96, 4.0 GB   50 k, 0.86, 4.0 GB
-    ResNet-18, 64, 4 copies       19 k, 1, 1.2 GB    19 k, 1.07, 1.2 GB   0 k, 1.05, 1.3 GB
-    32, 64 copies, two devices    41 k, 1, 2.3 GB    13 k, 0.93, 2.4 GB   12 k, 1.01, 2.2 GB
-    hybridized, 32                1.6 k, 1, 0.6 GB   1.6 k, 0.97, 0.7 GB  1.6 k, 1.06, 0.7 GB
-    hybridized, 32, two devices   3.2 k, 1, 1.1 GB   3.2 k, 1.01, 1.1 GB  3.2 k, 1.01, 1.1 GB
-    LeNet, 256                    1.4 k, 1, 0.4 GB   6.8 k, 1.10, 0.4 GB  0 k, 0.93, 0.5 GB
-    ============================  =================  ===================  ===================
-
-    ResNet-18 gains nothing on one device, at up to 14 % more memory. On two, one arena took 0.86
-    and 0.94 of the stock time in two further runs, and 4 to 9 % more memory. Medians of 7 to 10
-    pairs (further runs: 5 and 8), processes stepping in turn, on 2-core x86-64, AVX-512, 24 GiB,
-    which others kept busy: wall-clock times were too uneven to tell. One arena does not grow
-    without bound: 800 LeNet steps of 1 to 48 images on two devices, each with arrays of 10² to
-    2500² beside it, kept 1.7 GB from the 100th on; stock went between 1.0 and 1.7, its peak 1.8.
+    Freed memory kept in the process, and in one heap, saves a step of ResNet-18 its page faults,
+    yet no processor time on one device, at up to 14 % more memory (2-core x86-64, AVX-512, 24 GiB).
 
 Ignored, and the report says so: counts of buffers, generators and workers that are no positive
 integers (``MXNET_CPU_TEMP_COPY=0``), of which MXNet dies or hangs, and engines that it does not

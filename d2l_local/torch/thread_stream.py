@@ -69,8 +69,9 @@ class ThreadStream:
             return fn(*args, **keywords)
         finally:
             if self._recorded is not None:
-                named = getattr(fn, "func", fn)  # A partial has no name of its own
-                self._recorded.append((named.__name__, begin, time.time()))
+                named = getattr(fn, "func", fn)  # A partial has no name of its own, nor has a layer
+                name = getattr(named, "__name__", type(named).__name__)
+                self._recorded.append((name, begin, time.time()))
 
 
 def synchronize() -> None:

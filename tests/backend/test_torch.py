@@ -435,6 +435,15 @@ def test_a_timeline_has_a_lane_for_each_thread_stream():
     assert list(timeline.lanes) == ["cpu/0"]
 
 
+def test_what_has_no_name_of_its_own_is_recorded_by_that_of_its_class():
+    stream = d2l.ThreadStream("thread/0")
+    with d2l.Timeline() as timeline:
+        computed = stream.launch(torch.nn.Linear(3, 2), torch.ones(1, 3))
+        stream.synchronize()
+    assert [span.name for span in timeline.lanes["thread/0"]] == ["Linear"]
+    assert computed.future.result().shape == (1, 2)
+
+
 def test_a_thread_stream_ends_with_its_object():
     stream = d2l.ThreadStream("short/0")
     ended = stream.launch(threading.current_thread).synchronize()

@@ -44,6 +44,15 @@ def test_gettext_s_variable_opens_a_language_of_the_book(set_to, opened, monkeyp
     assert lab.find(ROOT, "mxnet", None) == f"chapters/mxnet/{opened}/index.ipynb"
 
 
+def test_a_language_that_comes_before_english_is_not_meant_where_none_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("LANGUAGE", "")
+    for language in ("de", "en"):
+        notebook = tmp_path / f"chapters/mxnet/{language}/index.ipynb"
+        notebook.parent.mkdir(parents=True)
+        notebook.touch()
+    assert lab.find(tmp_path, "mxnet", None) == "chapters/mxnet/en/index.ipynb"
+
+
 def test_a_language_that_somebody_typed_must_be_there(monkeypatch, capsys):
     monkeypatch.setenv("LANGUAGE", "zh")
     assert lab.find(ROOT, "pytorch", "en") == "chapters/pytorch/en/index.ipynb"

@@ -279,6 +279,11 @@ def test_uv_gets_pip_s_settings_unless_it_has_its_own(nothing_named, monkeypatch
     assert uv.settings() == {"UV_FIND_LINKS": "/one,/two"} and uv.elsewhere({})
     options = setup.sources()
     assert options == ["--index-url=https://mine", "--find-links=/one", "--find-links=/two"]
+    monkeypatch.setenv("SSL_CERT_FILE", "/home/Jane,Doe/ca.pem")
+    assert setup.sources()[-1] == "--cert=/home/Jane,Doe/ca.pem"
+    monkeypatch.delenv("SSL_CERT_FILE")
+    monkeypatch.setenv("PIP_CERT", "/home/Jane Doe/ca.pem")
+    assert uv.settings()["SSL_CERT_FILE"] == "/home/Jane Doe/ca.pem"
 
 
 @needs_uv

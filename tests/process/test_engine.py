@@ -528,15 +528,6 @@ def test_report_names_what_it_has():
         report["copies"]
 
 
-def test_docstring_is_filled_in():
-    """It holds the number of scratch copies and the measurements that speak for it."""
-    assert not re.search(r"\{\w+\}", engine.__doc__)
-    assert "256 or 32 a core" in engine.__doc__
-    assert max(256, 32 * engine.num_cores()) == engine.SCRATCH_COPIES
-    for word in ("dot", "LeNet", "ResNet-18"):
-        assert word in engine.__doc__
-
-
 # --- The system's libraries -----------------------------------------------------------------------
 
 

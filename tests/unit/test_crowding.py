@@ -182,3 +182,18 @@ def test_where_nobody_tells_there_is_no_excuse(monkeypatch):
     with Crowding() as crowded:
         hash_for_a_while()
     assert crowded.share == 0 and not crowded.excuses("two are faster than one")
+
+
+def test_where_the_system_tells_only_at_the_end_nobody_is_an_other(monkeypatch):
+    real, calls = crowding.psutil.cpu_times, []
+
+    def refuse_once(percpu):
+        calls.append(percpu)
+        if len(calls) == 1:
+            raise OSError
+        return real(percpu=percpu)
+
+    monkeypatch.setattr(crowding.psutil, "cpu_times", refuse_once)
+    with Crowding() as crowded:
+        pass
+    assert len(calls) == 2 and crowded.share == 0

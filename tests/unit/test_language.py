@@ -56,7 +56,7 @@ def templates() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and node.args:
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-                if name in ("say", "translated", "label", "announce", "passing"):
+                if name in ("say", "translated", "label", "announce"):
                     first = node.args[0]
                     chosen = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
                     found |= {part.value for part in chosen if isinstance(part, ast.Constant)}
