@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from d2l_local.base import frameworks, processes
-from d2l_local.install import installed, uv
+from d2l_local.install import commands, installed, uv
 
 SHIPPED = Path(__file__).parents[1] / "book"
 BOOK = SHIPPED if SHIPPED.is_dir() else installed.ROOT  # In the repository, its own
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     except (OSError, RuntimeError) as error:
         print(f"Not complete: {error}\nThe same command goes on from here")
         return 1
-    print(f"Type: {installed.lab(options.framework, options.language, options.folder)}")
+    print(f"Type: {commands.lab(options.framework, options.language, options.folder)}")
     return 0
 
 
@@ -69,7 +69,7 @@ def complete(framework: str) -> None:
 
     Raises RuntimeError or TimeoutError where that fails.
     """
-    pip = installed.pip("install")
+    pip = commands.pip("install")
     if lacking := installed.lacking(framework):
         _install([*pip, "--no-deps"], lacking)
     if framework == "pytorch" and not installed.version("torch"):

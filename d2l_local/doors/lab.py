@@ -17,7 +17,7 @@ from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.base.language import say
-from d2l_local.install import installed
+from d2l_local.install import commands, installed
 from d2l_local.machine import host
 
 
@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         if not installed.has_jupyterlab():
             raise RuntimeError(
                 f"JupyterLab is not installed in this Python, {sys.executable}. Type: "
-                f"{installed.install_jupyterlab()}"
+                f"{commands.install_jupyterlab()}"
             )
     except (RuntimeError, ValueError) as error:
         print(f"Not opened: {error}", file=sys.stderr)
@@ -59,7 +59,7 @@ def find(book: Path, framework: str, language: str | None) -> str:
     if not there_is:
         raise ValueError(
             f"there are no notebooks in {book / editions}. To have them, type: "
-            f"{installed.command('get')}"
+            f"{commands.command('get')}"
         )
     language = language or spoken(there_is)
     if language not in there_is:
@@ -94,7 +94,7 @@ def start(book: Path, first: str, others: list[str]) -> None:
             "{folder} cannot be written, so nothing is saved there. To have notebooks of your own, "
             "type in a folder of yours: {command}",
             folder=book,
-            command=installed.command("get"),
+            command=commands.command("get"),
         )
     options = [f"--ServerApp.root_dir={book}", f"--LabApp.default_url=/lab/tree/{first}"]
     # It asks npm for language servers, and with it waits for ever if npm has no home to write in.

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from d2l_local.base import frameworks, processes
-from d2l_local.install import builds, installed
+from d2l_local.install import builds, commands, installed
 from d2l_local.machine import host, nvidia
 
 SECONDS = 120  # For MXNet, whose import takes a few, or many from a slow disk
@@ -68,7 +68,7 @@ def examine(seconds: float = SECONDS) -> dict:
         verdict, command = problem
     else:
         verdict = f"{FRAMEWORKS[framework].title} computes on {', '.join(runs['devices'])}"
-        command = installed.read(framework)
+        command = commands.read(framework)
     conclusions = {"ready": problem is None, "verdict": verdict, "command": command}
     return {**facts, "notes": list(_notes(facts)), **conclusions}
 
@@ -153,7 +153,7 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
     # As the answer has it, because asking the driver in this process could hang.
     build = facts["nvidia"].get("fitting_build", "mxnet")
     for found, pin in installed.of_other_versions(framework["name"]):
-        yield f"{found} is installed, and the chapter is for {pin}", installed.pip_install(pin)
+        yield f"{found} is installed, and the chapter is for {pin}", commands.pip_install(pin)
     if error := framework.get("error"):
         row = FRAMEWORKS[framework["name"]]
         reason = f"{row.title} does not run: {error}"
@@ -162,12 +162,12 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
         command = framework.get("command")
         if not command and (named := _from_pythonpath("numpy", row.module)):
             reason, command = f"{reason}. {named}", "unset PYTHONPATH"
-        yield reason, command or installed.set_up(framework["name"])
+        yield reason, command or commands.set_up(framework["name"])
     if len(both := builds.installed_builds()) > 1:
         reason = f"both {' and '.join(both)} are installed, and each overwrote files of the other"
-        yield reason, installed.switch_to(build)
+        yield reason, commands.switch_to(build)
     if not facts["packages"]["d2l"]:
-        yield f"{installed.D2L} is not installed", installed.pip_install(installed.D2L)
+        yield f"{installed.D2L} is not installed", commands.pip_install(installed.D2L)
     if error := facts["data"].get("error"):
         yield f"the data set cannot be read: {error}", "unset D2L_DATA"
 
@@ -273,7 +273,7 @@ def _use(gpu: dict, framework: dict, gpu_build: bool) -> str:
         )
     if gpu_build:
         return "not used, because MXNet does not run"
-    return f"idle with the CPU build; for the other type: {installed.switch_to('cu112')}"
+    return f"idle with the CPU build; for the other type: {commands.switch_to('cu112')}"
 
 
 def _data_row(data: dict) -> str:

@@ -29,17 +29,17 @@ def require(framework: str, *libraries: str) -> None:
             continue
         spec = importlib.util.find_spec(library)
         if spec is None or spec.origin is None:  # A folder of that name is no library
-            from d2l_local.install import installed
+            from d2l_local.install import commands, installed
 
             reason = f"{installed.title(library)} is not installed in this Python, {sys.executable}"
-            raise LoadError(reason, installed.set_up(framework))
+            raise LoadError(reason, commands.set_up(framework))
         if not spec.submodule_search_locations:  # All of them are packages
-            from d2l_local.install import installed
+            from d2l_local.install import commands
 
             file = Path(spec.origin)
             raise LoadError(
                 f"{library} is your file {file}, which hides the library of that name; rename it",
-                installed.rename(file),
+                commands.rename(file),
             )
 
 
@@ -52,7 +52,7 @@ def require_d2l(framework: str) -> None:
 
     version = getattr(d2l, "__version__", "of unknown version")
     if version != D2L.partition("==")[2]:
-        from d2l_local.install import installed
+        from d2l_local.install import commands
 
         reason = f"d2l {version} is installed, and the chapter extends {D2L}"
-        raise LoadError(reason, installed.pip_install(D2L))
+        raise LoadError(reason, commands.pip_install(D2L))

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from d2l_local.base import frameworks, processes
 from d2l_local.base.language import say, translated
-from d2l_local.install import installed, uv
+from d2l_local.install import commands, installed, uv
 from d2l_local.machine import host
 
 ROOT = installed.ROOT
@@ -156,13 +156,13 @@ def check_place(made: Environment) -> None:
     if not installed.checkout():
         raise RuntimeError(
             "this d2l_local is no clone of the repository, and needs no set-up but pip's. For the "
-            f"notebooks, type: {installed.command('get')}"
+            f"notebooks, type: {commands.command('get')}"
         )
     row = frameworks.load().get(made.name)
     if row and not row.runs_here:
         raise RuntimeError(
             f"{row.title} has no build for this system; the README says how Docker runs it, and "
-            f"another framework runs here. Type: {installed.set_up(made.name)}"
+            f"another framework runs here. Type: {commands.set_up(made.name)}"
         )
     if not host.writable(ROOT):
         raise RuntimeError(
@@ -175,7 +175,7 @@ def say_ready(made: Environment) -> None:
     """Say which Python the environment has, and what to type next."""
     settings = (made.folder / "pyvenv.cfg").read_text("utf-8")
     found = re.search(r"^version(?:_info)? *= *([\d.]+)", settings, re.MULTILINE)
-    opens = installed.command("lab", python=made.python)
+    opens = commands.command("lab", python=made.python)
     say(
         "{folder} is ready, with Python {python}. Type: {command}",
         folder=made.folder.name,

@@ -348,11 +348,11 @@ def _is_count(value: str) -> bool:
 
 def _import_mxnet():
     if len(both := builds.installed_builds()) > 1:
-        from d2l_local.install import installed
+        from d2l_local.install import commands
 
         warnings.warn(
             f"Both {' and '.join(both)} are installed, and each overwrote files of the other. "
-            f"Type: {installed.switch_to(builds.fitting_build())}",
+            f"Type: {commands.switch_to(builds.fitting_build())}",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -382,22 +382,22 @@ def _without(module: str) -> Iterator[None]:
 
 def _explain(message: str) -> LoadError:
     """What to do about a shared object that libmxnet.so could not load."""
-    from d2l_local.install import installed
+    from d2l_local.install import commands
 
     if "libcuda.so" in message:
         return LoadError(
             f"MXNet's GPU build, mxnet-cu112, needs an NVIDIA driver, and this machine has none "
             f"({message}); the CPU build needs none",
-            installed.switch_to("mxnet"),
+            commands.switch_to("mxnet"),
         )
     if builds.gpu_wheel_installed() and (missing := builds.missing_cuda_libraries()):
         return LoadError(
             f"mxnet-cu112 misses {', '.join(so for so, _ in missing)} ({message})",
-            installed.pip_install(*sorted({package for _, package in missing})),
+            commands.pip_install(*sorted({package for _, package in missing})),
         )
     return LoadError(
         f"MXNet's library cannot be loaded: {message}",
-        installed.set_up("mxnet"),
+        commands.set_up("mxnet"),
     )
 
 

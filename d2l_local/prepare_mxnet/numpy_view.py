@@ -480,10 +480,10 @@ def patch(mxnet: ModuleType) -> None:
     ``import mxnet`` calls this by itself after ``apply``. Calling it again changes nothing.
     """
     if not mxnet.__version__.startswith("1."):
-        from d2l_local.install import builds, installed, loading
+        from d2l_local.install import builds, commands, loading
 
         reason = f"MXNet {mxnet.__version__} is installed, which has another Gluon"
-        raise loading.LoadError(reason, installed.pip_install(*builds.BUILDS["mxnet"]))
+        raise loading.LoadError(reason, commands.pip_install(*builds.BUILDS["mxnet"]))
     for what, is_needed, cure in PATCHES:
         if is_needed():
             cure(mxnet)

@@ -52,9 +52,9 @@ def has_triton() -> bool:
     Without a GPU that takes the interpreter, for which `load_triton` must have come first.
     """
     if importlib.util.find_spec("triton") is None:
-        from d2l_local.install import installed
+        from d2l_local.install import commands
 
-        say(MISSING, command=installed.pip_install("triton"))
+        say(MISSING, command=commands.pip_install("triton"))
         return False
     interpreted = os.environ.get(INTERPRET) == "1"
     if not torch.cuda.is_available() and not interpreted:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from d2l_local.base import frameworks
 from d2l_local.doors import get
-from d2l_local.install import installed
+from d2l_local.install import commands, installed
 
 import nbformat
 import pytest
@@ -162,9 +162,9 @@ def test_a_folder_that_looks_like_an_option(tmp_path, monkeypatch, capsys):
 def test_after_a_copy_the_preflight_names_it(tmp_path, monkeypatch):
     monkeypatch.setattr(installed, "checkout", lambda: False)
     monkeypatch.chdir(tmp_path)
-    assert installed.read("mxnet").endswith("-m d2l_local get")
+    assert commands.read("mxnet").endswith("-m d2l_local get")
     get.copy(Path(installed.FOLDER))
-    assert installed.read("mxnet").endswith("-m d2l_local lab")
+    assert commands.read("mxnet").endswith("-m d2l_local lab")
 
 
 @pytest.fixture

@@ -151,7 +151,9 @@ def test_what_takes_too_long_is_ended_with_its_children(elsewhere, tmp_path):
 
 @pytest.mark.parametrize("framework", ["mxnet", "pytorch"])
 def test_set_up_is_of_the_edition_that_runs_there(elsewhere, framework):
-    code = f"from d2l_local.install import installed; print(installed.set_up({framework!r}))"
+    code = (
+        f"from d2l_local.install import commands, installed; print(commands.set_up({framework!r}))"
+    )
     command = python(elsewhere, "-c", code).stdout.strip().removesuffix(" --anew")
     assert command.endswith(" -m d2l_local setup")  # PyTorch's is the usual one here
     for readme in ("README.md", "README.zh.md"):
