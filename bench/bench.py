@@ -3,7 +3,7 @@
     python bench/bench.py            all rows
     python bench/bench.py dot loader the rows of these names
     python bench/bench.py scratch    the table in prepare_mxnet/engine.py (not among "all rows")
-    python bench/bench.py scaling    the table and the plot in docs/scaling.md (likewise)
+    python bench/bench.py scaling    the table and the plot in docs/benchmarks.md (likewise)
 
 Each configuration runs in a process of its own with a time limit, because MXNet reads its settings
 only once and because the stock settings may hang: then the row says so. Ratios compare two
