@@ -21,7 +21,7 @@ from pathlib import Path
 from d2l_local.base import frameworks, processes
 from d2l_local.base.language import say, translated
 from d2l_local.install import commands, installed, uv
-from d2l_local.machine import host
+from d2l_local.machine import host, nvidia
 
 ROOT = installed.ROOT
 REQUIREMENTS = ROOT / "requirements"
@@ -242,6 +242,11 @@ class Uv:
             if not host.has_home() and not os.environ.get(name):
                 self.settings[name] = str(uv.FOLDER / folder)
 
+    def plan(self, *arguments: object) -> str:
+        """What uv says that a command would do."""
+        words = [self.path, *map(str, arguments), "--dry-run"]
+        return processes.completed(words, HOURS * 3600, "uv", **self.settings).stderr
+
     def __call__(self, *arguments: object) -> None:
         """Raise RuntimeError, with what uv said, where it fails."""
         words = [self.path, *map(str, arguments)]
@@ -299,9 +304,23 @@ def install(made: Environment, tool: Uv) -> None:
     if made.unlocked:
         say("Installing {title}'s build for this machine", title=made.title)
         build = uv.for_this_machine(tool.settings)
-        tool("pip", "install", *quiet, *here, *build, "--requirement", made.unlocked)
+        wanted = ("--requirement", made.unlocked)
+        if not (build or nvidia.installed_gpus()):
+            warn_of_cuda(tool.plan("pip", "install", *here, *wanted))
+        tool("pip", "install", *quiet, *here, *build, *wanted)
     if made.package:
         install_package(made, tool)
+
+
+def warn_of_cuda(plan: str) -> None:
+    """Say before gigabytes come that the reader's index has no build but that for NVIDIA's GPUs."""
+    if "nvidia-" in plan:
+        print(
+            "Here is no NVIDIA GPU, and what PIP_INDEX_URL or PIP_FIND_LINKS have is the build with "
+            "CUDA, gigabytes more, which runs here, too. To have the CPU's build, interrupt this, "
+            "and name a page or folder that has it in PIP_FIND_LINKS",
+            file=sys.stderr,
+        )
 
 
 def install_package(made: Environment, tool: Uv) -> None:

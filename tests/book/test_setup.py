@@ -227,15 +227,17 @@ def test_a_python_that_is_closed_to_a_class_is_named(tiny, tmp_path, monkeypatch
 # ---- A reader's own settings ---------------------------------------------------------------------
 
 
-def wheel(folder: Path) -> str:
+def wheel(folder: Path, name: str = "tiny", needs: str = "") -> str:
     """Make a package of nothing but a program called uv, and return its line in a lock file."""
-    file, info = folder / "tiny-1-py3-none-any.whl", "tiny-1.dist-info"
+    file, info = folder / f"{name}-1-py3-none-any.whl", f"{name}-1.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n"
+    metadata += f"Requires-Dist: {needs}\n" if needs else ""
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1\n")
+        archive.writestr(f"{info}/METADATA", metadata)
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr(f"{info}/entry_points.txt", "[console_scripts]\nuv = os:getcwd\n")
         archive.writestr(f"{info}/RECORD", "")
-    return f"tiny==1 --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}\n"
+    return f"{name}==1 --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}\n"
 
 
 def test_of_a_reader_s_settings_only_the_sources_reach_our_environments(
@@ -284,6 +286,25 @@ def test_uv_gets_pip_s_settings_unless_it_has_its_own(nothing_named, monkeypatch
     monkeypatch.delenv("SSL_CERT_FILE")
     monkeypatch.setenv("PIP_CERT", "/home/Jane Doe/ca.pem")
     assert uv.settings()["SSL_CERT_FILE"] == "/home/Jane Doe/ca.pem"
+
+
+@needs_uv
+@pytest.mark.parametrize("needs", ["", "nvidia_cuda"])
+@pytest.mark.parametrize("gpus", [(), ("an H200",)])
+def test_a_build_with_cuda_that_no_gpu_uses_is_told_before_it_comes(
+    tiny, nothing_named, tmp_path, monkeypatch, capsys, needs, gpus
+):
+    """As a mirror of PyPI has PyTorch for Linux, where PIP_FIND_LINKS lacks the CPU's build."""
+    wheel(tmp_path, "nvidia_cuda")
+    wheel(tmp_path, "framework", needs)
+    nothing_named.write_text(
+        f"[global]\nfind-links = {tmp_path}\nindex-url = file://{tmp_path}/none\n"
+    )
+    (tmp_path / "framework.txt").write_text("framework==1\n")
+    monkeypatch.setattr(setup.nvidia, "installed_gpus", lambda: gpus)
+    setup.set_up(replace(tiny, unlocked=tmp_path / "framework.txt"))
+    told = "the build with CUDA" in capsys.readouterr().err
+    assert told == bool(needs and not gpus)
 
 
 @needs_uv
