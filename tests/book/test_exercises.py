@@ -367,16 +367,30 @@ def test_cells_that_an_exercise_needs(tmp_path, before, needed):
     assert [block.source for block in found] == [before[place] for place in needed]
 
 
+FORMAT = (ROOT / "docs/text-format.md").read_text("utf-8")
+
+
 def guide() -> str:
-    """Return the examples of the page on the format, each with a twin."""
-    text = (ROOT / "docs/text-format.md").read_text("utf-8")
-    found = re.findall(r"^(`{3,4})(\w*)\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE)
+    """Return the examples of the page on the format that ask the reader, each with a twin."""
+    found = re.findall(r"^(`{3,4})(\w*)\n(.*?)^\1$", FORMAT, re.DOTALL | re.MULTILINE)
     body = "".join(f"\n{example}" for _, kind, example in found if not kind)
     block = re.compile(
         r'^(\+\+\+ \{"lang": )"en"(.*?\n)(.*?)(?=\n\n(?:\+\+\+|```)|\Z)', re.M | re.S
     )
     body = block.sub(lambda m: f'{m[0]}\n\n{m[1]}"zh"{m[2]}{m[3]}', body)
     return code("from d2l_local.lesson import exercise as d2l") + body
+
+
+def test_the_guide_s_example_of_prose_and_code_is_built(tmp_path):
+    example = FORMAT.partition("````text\n")[2].partition("````")[0]
+    stamped = re.sub(r', "of": "\w+"', "", example)  # It shows what a stamp looks like
+    section = write(tmp_path, f"\n{stamped}")
+    assert errors(section) == []
+    assert sources(section)["two-devices_1"] == "n = 20  # For each device\nprint(f\"{n} products\")"
+    chinese = sources(section, lang="zh")
+    assert chinese["two-devices"] == "我们在每个设备上排入`n`次乘法。"
+    assert chinese["two-devices_1"] == "n = 20  # 每个设备\nprint(f\"{n}次乘法\")"
+    assert "two-devices_1" not in sources(section, "pytorch")
 
 
 def test_examples_of_the_guide_are_built_and_proved(tmp_path, capsys):
