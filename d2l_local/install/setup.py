@@ -313,12 +313,12 @@ def install(made: Environment, tool: Uv) -> None:
 
 
 def warn_of_cuda(plan: str) -> None:
-    """Say before gigabytes come that the reader's index has no build but that for NVIDIA's GPUs."""
+    """Say before gigabytes come that the reader's sources have a build for NVIDIA's GPUs."""
     if "nvidia-" in plan:
         print(
-            "Here is no NVIDIA GPU, and what PIP_INDEX_URL or PIP_FIND_LINKS have is the build with "
-            "CUDA, gigabytes more, which runs here, too. To have the CPU's build, interrupt this, "
-            "and name a page or folder that has it in PIP_FIND_LINKS",
+            "Here is no NVIDIA GPU, but PIP_INDEX_URL or PIP_FIND_LINKS offer the build with CUDA, "
+            "which runs here and is gigabytes larger. To have the CPU's build, interrupt this, and "
+            "name a page or folder that has it in PIP_FIND_LINKS",
             file=sys.stderr,
         )
 

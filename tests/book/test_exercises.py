@@ -386,10 +386,10 @@ def test_the_guide_s_example_of_prose_and_code_is_built(tmp_path):
     stamped = re.sub(r', "of": "\w+"', "", example)  # It shows what a stamp looks like
     section = write(tmp_path, f"\n{stamped}")
     assert errors(section) == []
-    assert sources(section)["two-devices_1"] == "n = 20  # For each device\nprint(f\"{n} products\")"
-    chinese = sources(section, lang="zh")
+    english, chinese = sources(section), sources(section, lang="zh")
+    assert english["two-devices_1"] == 'n = 20  # For each device\nprint(f"{n} products")'
     assert chinese["two-devices"] == "我们在每个设备上排入`n`次乘法。"
-    assert chinese["two-devices_1"] == "n = 20  # 每个设备\nprint(f\"{n}次乘法\")"
+    assert chinese["two-devices_1"] == 'n = 20  # 每个设备\nprint(f"{n}次乘法")'
     assert "two-devices_1" not in sources(section, "pytorch")
 
 
