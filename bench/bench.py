@@ -26,6 +26,8 @@ from d2l_local.install import installed
 from rows import Row, report
 from sections import notebook
 
+assert sys.platform == "linux", "MXNet has no build for other systems"  # Nor need types fit them
+
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from settings import NOTHING_SET
 
