@@ -5,8 +5,8 @@ from xml.sax.saxutils import escape
 
 import yaml
 
-HERE = Path(__file__).resolve().parents[2] / "img"
-LABELS = {"en": None, **yaml.safe_load((HERE / "labels.yml").read_text(encoding="utf-8"))}
+IMG = Path(__file__).resolve().parents[2] / "img"
+LABELS = {"en": None, **yaml.safe_load((IMG / "labels.yml").read_text(encoding="utf-8"))}
 
 SANS = "'Helvetica Neue', Arial, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 MONO = "Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"

@@ -5,6 +5,7 @@ What a figure says goes through `d.t`, in English; img/labels.yml holds the othe
 
 import inspect
 from collections.abc import Callable
+from typing import NamedTuple
 
 from book.figures.drawing import (
     BLUE,
@@ -21,8 +22,19 @@ from book.figures.drawing import (
 )
 
 Draws = Callable[[Drawing], None]
-# What draws a figure, its width and height, its title and its description, by its name.
-FIGURES: dict[str, tuple[Draws, int, int, str, str]] = {}
+
+
+class Figure(NamedTuple):
+    """How a figure is drawn, its size in pixels, and what it says to those who do not see it."""
+
+    function: Draws
+    width: int
+    height: int
+    title: str
+    description: str
+
+
+FIGURES: dict[str, Figure] = {}  # By the name of its file
 
 
 def figure(width: int, height: int) -> Callable[[Draws], Draws]:
@@ -31,7 +43,7 @@ def figure(width: int, height: int) -> Callable[[Draws], Draws]:
     def register(function: Draws) -> Draws:
         title, _, desc = (inspect.getdoc(function) or "").partition(".\n\n")
         name = function.__name__.replace("_", "-")
-        FIGURES[name] = (function, width, height, title, " ".join(desc.split()))
+        FIGURES[name] = Figure(function, width, height, title, " ".join(desc.split()))
         return function
 
     return register

@@ -43,7 +43,7 @@ def test_figures_stand_in_rows_that_name_their_source(lang):
 
 def test_the_figure_of_a_gpu_has_the_memory_of_its_row():
     [h100] = [row for row in rows("en") if row[0].startswith("[H100]")]
-    assert "here an H100" in FIGURES["gpu-core"][4]
+    assert "here an H100" in FIGURES["gpu-core"].description
     _, labels = draw("gpu-core", "en")
     assert f"HBM, {h100[1]} GB, {h100[2]} TB/s" in labels
 

@@ -24,7 +24,7 @@ each_file = pytest.mark.parametrize(
 
 
 def read(name, language):
-    return (drawing.HERE / f"{name}-{language}.svg").read_bytes()
+    return (drawing.IMG / f"{name}-{language}.svg").read_bytes()
 
 
 def size(element):
@@ -71,7 +71,7 @@ def test_redrawing_gives_the_same_file(name, language):
 def test_there_are_no_other_files():
     expected = {f"{name}-{language}.svg" for name in NAMES for language in LANGUAGES}
     expected |= {"scaling.svg", "timeline.svg"}  # Measured, not drawn
-    assert {path.name for path in drawing.HERE.glob("*.svg")} == expected
+    assert {path.name for path in drawing.IMG.glob("*.svg")} == expected
 
 
 @each_file
@@ -81,7 +81,7 @@ def test_file_is_small_and_says_what_it_shows(name, language):
     root = ElementTree.fromstring(content)
     title, desc = root.find(f"{SVG}title").text, root.find(f"{SVG}desc").text
     assert root.get("lang") == language and title and len(desc) > len(title)
-    other = draw.FIGURES[name][3]
+    other = draw.FIGURES[name].title
     assert (title == other) == (language == "en")
     if language == "zh":
         assert re.search("[\u4e00-\u9fff]", title) and re.search("[\u4e00-\u9fff]", desc)
