@@ -4,30 +4,11 @@ import ast
 import re
 from pathlib import Path
 
-from book.builder.readme import BEGIN, END
 from d2l_local.base import frameworks
 
-import nbformat
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def title(notebook: Path) -> str:
-    first = nbformat.read(notebook, 4).cells[0].source
-    return first.splitlines()[0].removeprefix("# ")
-
-
-READMES = sorted(path.name for path in ROOT.glob("README*.md"))
-
-
-@pytest.mark.parametrize("readme", READMES)
-def test_readme_lists_every_notebook_under_its_title(readme):
-    text = (ROOT / readme).read_text(encoding="utf-8")
-    text = text.partition(BEGIN)[2].partition(END)[0]
-    listed = set(re.findall(r"\[([^]]+)\]\((chapters/[^)]+\.ipynb)\)", text))
-    notebooks = (ROOT / "chapters").glob("*/*/*.ipynb")
-    assert listed == {(title(path), path.relative_to(ROOT).as_posix()) for path in notebooks}
 
 
 DOCUMENTS = sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md"))
