@@ -87,7 +87,7 @@ def files(section: Section) -> dict[Path, str]:
     path = folder_of(section.chapter.root) / f"{section.name.replace('-', '_')}.py"
     text = module(section)
     found = {path: text} if text else {}
-    for lang in sorted(section.spoken):
+    for lang in sorted(section.translated_into):
         said: dict[str, str] = {}
         for framework in section.frameworks:
             for _, check in checks(section, framework):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from book.builder import answers, proof, values
 from book.builder.benchmark_guard import TRIES, BenchmarkGuard, disturbance, disturbed
-from book.builder.check import notebooks as check
+from book.builder.check.notebooks import disturbed_cells, outputs, stale
 from book.builder.execute import execute
 from book.builder.model import Section
 from book.builder.notebook import (
@@ -27,13 +27,10 @@ from book.builder.notebook import (
 )
 from book.builder.page import Page, pages
 from book.builder.provenance import Provenance, is_note, keep, put_notes, this_run
-from book.builder.text import Chapter
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
 from nbformat import NotebookNode
-
-STALE = "The output above is of an older version of this cell: {machine}, {date}."
 
 
 @dataclass
@@ -70,13 +67,13 @@ def build_section(
     if own.parent.exists():
         built.changed |= write(own, names)
     for page in found:
-        if page.original is None or page.lang in section.spoken:
+        if page.original is None or page.lang in section.translated_into:
             with page.named():
                 warnings = renew(page, force, kernel, built)
             built.warnings += [f"{page.where}: {what}" for what in warnings]
         else:  # No other strings: the same program, and the same outputs
             for cell, same in zip(page.made.code, page.original.made.code):
-                cell.outputs, cell.run, cell.code = same.outputs, same.run, same.code
+                cell.outputs, cell.run, cell.code_hash = same.outputs, same.run, same.code_hash
     with found[0].named():
         committed = found[0].committed
         if kernel:
@@ -85,9 +82,9 @@ def build_section(
             proved = proof.recorded(committed)
     for page in found:
         page.made.proved = proved
-        missing = values.fill(page.made, section.rows(page.lang))
+        missing = values.fill(page.made, section.translations(page.lang))
         built.warnings += [f"{page.where}: {what}" for what in missing]
-        put_notes(page.made, section.chapter.word(page.lang, "stale", STALE))
+        put_notes(page.made, section.chapter.word(page.lang, "stale"))
         built.changed |= write(page.path, dump(page.made))
     return built
 
@@ -109,7 +106,7 @@ def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
         folder = root / "build" / page.framework / page.lang
         ready = with_others(provenance, ready)
         renew_cells(provenance, ready, folder, root)
-        warnings += check.disturbed_cells(notebook)
+        warnings += disturbed_cells(notebook)
         built.executed += len(ready)
     elif ready:
         names = ", ".join(cell.id for cell in ready)
@@ -118,7 +115,7 @@ def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
             cell.empty()
         built.emptied += len(ready)
     built.cells += len(notebook.code)
-    return [*warnings, *check.stale(notebook)]
+    return [*warnings, *stale(notebook)]
 
 
 def renewable(provenance: Provenance, force: bool = False) -> list[Cell]:
@@ -158,11 +155,11 @@ def renew_cells(provenance: Provenance, cells: list[Cell], folder: Path, root: P
     folder.mkdir(parents=True, exist_ok=True)
     fresh, run = executed_quietly(bare(provenance.notebook), folder, root)
     made = {cell.id: cell for cell in fresh.cells}
-    if problems := [p for cell in cells for p in check.outputs(made[cell.id])]:
+    if problems := [p for cell in cells for p in outputs(made[cell.id])]:
         raise BuildError("\n".join(problems))
     for cell in cells:
         cell.outputs, cell.run = made[cell.id].outputs, run
-        cell.code = provenance.digest(cell.id, run)
+        cell.code_hash = provenance.digest(cell.id, run)
 
 
 def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[NotebookNode, Run]:
@@ -194,27 +191,34 @@ class Ran:
     again: list[str] = field(default_factory=list)  # The cells that needed a second try
 
 
-def run_notebook(chapter: Chapter, path: Path, seconds: float | None = None) -> Ran:
-    """Execute a committed notebook afresh into `build/`, where it is left even if it fails."""
-    lang, framework = path.parent.name, path.parent.parent.name
+def run_notebook(section: Section, path: Path) -> Ran:
+    """Execute a committed notebook afresh into `build/`, where it is left even if it fails.
+
+    Its prose quotes the new outputs.
+    """
+    lang, framework, root = path.parent.name, path.parent.parent.name, section.chapter.root
     ran, started = Ran(f"{framework}/{path.stem}", lang), time.monotonic()
     notebook = read_notebook(path)
     assert notebook is not None  # The caller has found it
     notebook.cells = [cell for cell in notebook.cells if not is_note(cell)]
-    folder = chapter.root / "build" / framework / lang
+    folder = root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
     fresh = bare(notebook)
     try:
-        execute(fresh, folder, chapter.root, seconds=seconds, again=ran.again)
+        execute(fresh, folder, root, again=ran.again)
     except BuildError as error:
         ran.error = error
     provenance, run = Provenance(notebook), this_run()
     for cell, made in zip(notebook.code, fresh.cells):
         cell.empty()
-        cell.shown = None
         if made.execution_count:
-            cell.outputs, cell.run, cell.code = made.outputs, run, provenance.digest(cell.id, run)
+            cell.outputs, cell.run, cell.code_hash = (
+                made.outputs,
+                run,
+                provenance.digest(cell.id, run),
+            )
             ran.cells += 1
+    values.fill(notebook, section.translations(lang))
     write(folder / path.name, dump(notebook))
     ran.devices, ran.seconds = devices(fresh), time.monotonic() - started
     return ran

@@ -41,6 +41,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 def command_build(chapter: Chapter, args: argparse.Namespace) -> int:
     os.environ.pop("D2L_DATA", None)  # What is committed comes from the images that all have
     failed = 0
+    chapter.sections()  # A section names and links the others: what breaks one of them comes first
     for section in chapter.sections(args.section):
         for problem in (*twins.all_there(section), *twins.stamped(section), *twins.draft(section)):
             print(f"warning: {problem}")
@@ -69,6 +70,7 @@ def build_one(section: Section, framework: str, args: argparse.Namespace) -> boo
 
 def command_check(chapter: Chapter, args: argparse.Namespace) -> int:
     refused = (ERROR, UNREADY) if args.release else (ERROR,)
+    chapter.sections()  # As above
     found = list(check.chapter(chapter, args.section))
     for line in in_short([p for p in found if p.level not in refused], bool(args.section)):
         print(f"warning: {line}")
@@ -103,20 +105,30 @@ def command_stamp(chapter: Chapter, args: argparse.Namespace) -> int:
 
 def command_format(chapter: Chapter, args: argparse.Namespace) -> int:
     for section in chapter.sections(args.section):
-        text = section.path.read_text("utf-8")
-        code = [each for block in section.code() for each in (block, *block.denials)]
-        formatted = format_code(text, [block.source for block in code], chapter.root)
-        if formatted != text:
+        formatted = laid_out(section)
+        if formatted != section.path.read_text("utf-8"):
             write(section.path, formatted)
             print(f"{section.path.name} formatted")
     return 0
 
 
-def format_code(text: str, sources: list[str], root: Path) -> str:
-    """Return the text with its code laid out by ruff, which knows how to treat notebooks' cells.
+def laid_out(section: Section) -> str:
+    """Return a text with its code laid out by ruff, which knows how to treat notebooks' cells.
 
     A comment counts with its first language's part: a notebook has one of them.
     """
+    lines = section.path.read_text("utf-8").split("\n")
+    cells = [each for block in section.code() for each in (block, *block.denials)]
+    formatted = format_code([cell.source for cell in cells], section.chapter.root)
+    for cell, new in sorted(zip(cells, formatted), key=lambda pair: -pair[0].line):
+        old = cell.source.split("\n")
+        begins = next(i for i in range(cell.line, len(lines)) if lines[i : i + len(old)] == old)
+        lines[begins : begins + len(old)] = with_languages(new, cell.source).split("\n")
+    return "\n".join(lines)
+
+
+def format_code(sources: list[str], root: Path) -> list[str]:
+    """Return the code of cells as ruff lays it out."""
     notebook = new_notebook(cells=[new_code_cell(first_language(source)) for source in sources])
     with processes.temporary_folder() as folder:
         path = Path(folder, "text.ipynb")
@@ -131,28 +143,24 @@ def format_code(text: str, sources: list[str], root: Path) -> str:
             str(root / "pyproject.toml"),
         ]
         subprocess.run([*command, path], check=True)
-        formatted = [cell.source for cell in nbformat.read(path, 4).cells]
-    position = 0
-    for old, laid_out in zip(sources, formatted):
-        new = with_languages(laid_out, old)
-        position = text.index(old, position)
-        text = text[:position] + new + text[position + len(old) :]
-        position += len(new)
-    return text
+        return [cell.source for cell in nbformat.read(path, 4).cells]
 
 
 def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
+    sections = {section.name: section for section in chapter.sections(args.section)}
     paths = [
         path
         for framework in ([args.framework] if args.framework else chapter.frameworks)
         for path in sorted((chapter.root / "chapters" / framework).glob("*/*.ipynb"))
-        if not args.section or path.stem in args.section
+        if path.stem in sections
     ]
+    if not paths:
+        raise BuildError(f"no notebooks of {', '.join(sections)}; make them with `make notebooks`")
     ran = []
     for number, path in enumerate(paths, 1):
         lang, framework = path.parent.name, path.parent.parent.name
         print(f"[{number}/{len(paths)}] {framework}/{lang}/{path.stem} ...", end=" ", flush=True)
-        ran.append(run_notebook(chapter, path, args.seconds))
+        ran.append(run_notebook(sections[path.stem], path))
         if error := ran[-1].error:
             print(f"failed\n{path.relative_to(chapter.root)}, {error}")
         else:
@@ -162,7 +170,7 @@ def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
     print_runs(ran)
     if excess := retry.too_many(sum(len(one.again) for one in ran)):
         print(excess)
-    return 0 if ran and not excess and not any(one.error for one in ran) else 1
+    return 0 if not excess and not any(one.error for one in ran) else 1
 
 
 def print_runs(ran: list[Ran]) -> None:
@@ -196,7 +204,7 @@ def command_line() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command")
     parts = {name: subparsers.add_parser(name) for name in COMMANDS}
     for part in parts.values():
-        part.add_argument("--section", "--sections", nargs="+", action="extend", metavar="NAME")
+        part.add_argument("--section", nargs="+", action="extend", metavar="NAME")
         part.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     for name in ("build", "run"):
         parts[name].add_argument("--framework")
@@ -211,7 +219,6 @@ def command_line() -> argparse.ArgumentParser:
     parts["check"].add_argument(
         "--release", action="store_true", help="refuse drafts and stale outputs of GPUs"
     )
-    parts["run"].add_argument("--seconds", type=float, help="budget of one notebook")
     return parser
 
 

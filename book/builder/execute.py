@@ -30,7 +30,6 @@ def execute(
     notebook: NotebookNode,
     folder: Path,
     root: Path,
-    seconds: float | None = None,
     again: list[str] | None = None,
     benchmark: BenchmarkGuard | None = None,
 ) -> None:
@@ -40,14 +39,13 @@ def execute(
     and it gets their ids. A ``benchmark`` guard sees each cell. Raises BuildError, naming the
     cell, on an error, a dead kernel or a time-out.
     """
-    seconds = seconds or NOTEBOOK_SECONDS
     for cell in code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
-    client = new_client(notebook, seconds)
+    client = new_client(notebook, NOTEBOOK_SECONDS)
     if benchmark:
         benchmark.start()
     with processes.temporary_folder() as home, kernel(client, environment(home, root), folder):
-        limits = f"{CELL_SECONDS} s a cell, {seconds} s a notebook"
+        limits = f"{CELL_SECONDS} s a cell, {NOTEBOOK_SECONDS} s a notebook"
         for number, cell in enumerate(notebook.cells):
             try:
                 execute_cell(client, cell, number, limits)

@@ -7,9 +7,11 @@ says what each is for.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from book.builder.language import comments, pick, put_strings, translate
 from book.builder.notebook import BuildError
@@ -18,12 +20,22 @@ from d2l_local.base import frameworks
 import yaml
 from markdown_it import MarkdownIt
 
+if TYPE_CHECKING:
+    from book.builder.text import Chapter
+
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
-CODE = ("aside", "score", "denial", *PARTS)
+CODE_KINDS = ("aside", "score", "denial", *PARTS)
 CHECK = re.compile(r"^def check\(([\w, ]*)\):$", re.MULTILINE)  # How a check begins
 OUT_OF_SIGHT = ("check", "solution")  # Of an exercise's code: no cell has it
 FOLDED = ("aside", "hint", "solution")
+# What leads to a section: a notebook beside this one, or another edition's
+LINK = re.compile(r"(?<=\]\()(?:[\w.-]+/)*(?P<name>[\w-]+)\.ipynb(?=[)#])")
+# Where notebooks open from GitHub, followed by what follows "github.com/" in their addresses
+HOSTS = {
+    "colab": "https://colab.research.google.com/github/",
+    "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/",
+}
 
 
 @dataclass
@@ -37,7 +49,7 @@ class Block:
     of: str | None = None
     tags: list[str] = field(default_factory=list)
     strings: dict[str, dict[str, str]] = field(default_factory=dict)  # Of code, by language
-    kind: str = ""  # One of `PROSE`; of code, its tag among `CODE`
+    kind: str = ""  # One of `PROSE`; of code, its tag among `CODE_KINDS`
     minutes: int = 0  # That an exercise takes
     level: int = 0  # How hard it is, from 1 to 3
     refused: str = ""  # What is said to a wrong answer, or to a false measurement
@@ -63,8 +75,9 @@ class Section:
     langs: list[str]  # The original comes first
     frameworks: list[str]
     names: list[str]
-    chapter: Settings
-    spoken: set[str] = field(default_factory=set)  # Languages into which strings are translated
+    chapter: Chapter
+    # Languages into which strings are translated
+    translated_into: set[str] = field(default_factory=set)
     draft: bool = False
     exercises: bool = True  # Whether it closes with a summary and exercises
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
@@ -112,7 +125,7 @@ class Section:
         index = self.chapter.index(lang)
         return [pick(parts, index) for *_, parts in comments(block.source)]
 
-    def rows(self, lang: str) -> dict[str, str]:
+    def translations(self, lang: str) -> dict[str, str]:
         """Return the strings of the code, each as a language has it."""
         return {k: v for block in self.code() for k, v in block.strings.get(lang, {}).items()}
 
@@ -133,7 +146,7 @@ class Entry:
     """A section as the others name it: the chapter's outline has one for each, in order."""
 
     name: str
-    number: int  # 0 for what is no section of its own: the index, the references
+    number: int  # 0 for what is not numbered: the index, the references
     titles: dict[str, str]  # By language
     frameworks: list[str]
 
@@ -170,57 +183,20 @@ class Settings:
         """Return what the first cell installs from: the release, not what came after it."""
         return self.repository + self.tag
 
-    def word(self, lang: str, key: str, usual: str) -> str:
-        """Return what the builder itself writes in a language, by default what is usual."""
-        return str(self.languages.get(lang, {}).get(key, usual))
+    def word(self, lang: str, key: str) -> str:
+        """Return what the builder itself writes in a language, else what it does in the first."""
+        first = next(iter(self.glossary["languages"].values()))
+        return str(self.languages.get(lang, {}).get(key, first[key]))
 
     def index(self, lang: str) -> int:
         """Return the place of a language in the table of languages."""
         return [*self.languages, lang].index(lang)
 
-    @cached_property
-    def outline(self) -> list[Entry]:
-        """Return the sections in reading order: as the index links them, the others after these.
-
-        Without an index there is no order, and nothing to number.
-        """
-        texts = {
-            path.stem: read_text(path, self.root)
-            for path in sorted((self.root / "chapters/text").glob("*.md"))
-        }
-        linked = ["index", *re.findall(r"\(([\w-]+)\.ipynb\)", texts.get("index", ""))]
-        found: list[Entry] = []
-        for name in dict.fromkeys([*linked, *texts] if "index" in texts else texts):
-            if name in texts:
-                found.append(self._entry(name, texts[name]))
-                if "index" in texts and found[-1].number:
-                    found[-1].number = sum(entry.number > 0 for entry in found)
-                else:
-                    found[-1].number = 0
-        return found
-
-    def edition(self, name: str, framework: str, lang: str) -> tuple[str, str]:
-        """Return the framework and language whose notebook a link to a section leads to.
-
-        That is the linking edition itself, or the first that has the section: another framework's
-        before another language's. Of a section that there is not, it is the linking one.
-        """
-        for entry in self.outline:
-            if entry.name == name:
-                frameworks = sorted(entry.frameworks, key=lambda other: other != framework)
-                langs = sorted(entry.titles, key=lambda other: other != lang)
-                return frameworks[0], langs[0]
-        return framework, lang
-
-    def _entry(self, name: str, text: str) -> Entry:
-        front = yaml.safe_load(text.partition("---\n")[2].partition("\n---")[0]) or {}
-        titles = {
-            lang: title.strip()
-            for lang, title in re.findall(r'^\+\+\+ .*"lang": "([\w-]+)".*\n# (.+)$', text, re.M)
-        }
-        if front.get("draft"):
-            titles = dict([*titles.items()][:1])  # Which of the others is all there?
-        return Entry(name, int(front.get("exercises", True)), titles, front.get("frameworks", []))
+    def hosted(self, framework: str, lang: str, name: str) -> dict[str, str]:
+        """Return where a notebook opens by a click, by host; none open it from off GitHub."""
+        on_github = self.repository.partition("github.com/")[2]
+        path = f"{on_github}/blob/main/chapters/{framework}/{lang}/{name}.ipynb"
+        return {host: address + path for host, address in HOSTS.items() if on_github}
 
     def notebook_path(self, framework: str, lang: str, name: str) -> Path:
         return self.root / "chapters" / framework / lang / f"{name}.ipynb"
@@ -256,7 +232,7 @@ def exercises(section: Section, framework: str) -> list[Exercise]:
     inside = False
     for block in section.blocks_of(framework, section.langs[0]):
         if block.kind == "exercise":
-            found.append(Exercise(block, list(code), {kind: [] for kind in CODE}, []))
+            found.append(Exercise(block, list(code), {kind: [] for kind in CODE_KINDS}, []))
         if block.lang:
             goes_on = inside and block.kind in ("hint", "solution")
             if goes_on:
@@ -283,6 +259,13 @@ def choices(source: str) -> list[str]:
         elif depth and token.type == "inline":
             items[-1] = f"{items[-1]}\n\n{token.content}".strip()
     return items
+
+
+def reading_order(index: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return sections' names as the prose of the index links them, the others after these."""
+    linked = [found["name"] for source in index for found in LINK.finditer(source)]
+    there = list(names)
+    return [name for name in dict.fromkeys(["index", *linked, *there]) if name in there]
 
 
 def read_text(path: Path, root: Path) -> str:

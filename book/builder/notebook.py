@@ -58,11 +58,11 @@ class Cell:
     outputs: list[NotebookNode] = field(default_factory=list, compare=False)
     execution_count: int | None = field(default=None, compare=False)  # As it was read
     run: Run | None = field(default=None, compare=False)  # That the outputs come from
-    code: str | None = field(default=None, compare=False)  # The hash of what made them
+    code_hash: str | None = field(default=None, compare=False)  # The hash of what made them
 
     def empty(self) -> None:
         """Take the outputs away, and what is recorded of them."""
-        self.outputs, self.run, self.code = [], None, None
+        self.outputs, self.run, self.code_hash = [], None, None
 
 
 @dataclass
@@ -143,7 +143,7 @@ def _read(node: NotebookNode, runs: list[Run]) -> Cell:
         outputs=node.get("outputs", []),
         execution_count=node.get("execution_count"),
         run=runs[run] if run < len(runs) else None,
-        code=about.get("code"),
+        code_hash=about.get("code"),
     )
 
 
@@ -191,7 +191,7 @@ def _written(cell: Cell, runs: list[Run]) -> NotebookNode:
     if cell.shown is not None:
         about.update(template=cell.source, values=cell.values)
     if cell.run:
-        about.update(run=runs.index(cell.run), code=cell.code)
+        about.update(run=runs.index(cell.run), code=cell.code_hash)
     about = {key: value for key, value in about.items() if value not in ("", {}, None)}
     metadata = {**cell.metadata, ABOUT: about}
     node: NotebookNode

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from book.builder.values import ROLE, hidden
+from book.builder.values import ROLE, without_quotes
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -46,7 +46,7 @@ class Prose:
 @functools.cache  # A check reads each block for its words, its links and its terms
 def read(source: str) -> Prose:
     prose, level = Prose(quoted=Counter(ROLE.findall(source))), None
-    for token in PARSER.parse(hidden(source)):
+    for token in PARSER.parse(without_quotes(source)):
         if token.type == "heading_open":
             level = int(token.tag[1])
         elif token.type in ("fence", "code_block"):

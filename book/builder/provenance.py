@@ -107,7 +107,7 @@ class Provenance:
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell's output is that of its code, on as many GPUs as it needs."""
-        same = cell.run is not None and cell.code == self.digest(cell.id, cell.run)
+        same = cell.run is not None and cell.code_hash == self.digest(cell.id, cell.run)
         return same and not without_gpus(cell)
 
     def stale(self) -> dict[str, tuple[int, str]]:
@@ -127,7 +127,7 @@ class Provenance:
         if not cell.execution_count or cell.run is None:
             return "was not executed"
         known = any(cell.id == other.id for other in now.notebook.code)
-        if known and cell.code != now.digest(cell.id, cell.run):
+        if known and cell.code_hash != now.digest(cell.id, cell.run):
             return changed(cell.id, self.notebook, now.notebook) or CHANGED
         if why := without_gpus(cell):
             return f"{why}, and here are as many as it needs"
@@ -183,7 +183,7 @@ def keep(notebook: Notebook, committed: Notebook) -> None:
     old = [cell for cell in committed.code if cell.run]
     new = notebook.code
     ways: list[Callable[[Cell, Cell], bool]] = [
-        lambda cell, was: was.run is not None and was.code == now.digest(cell.id, was.run),
+        lambda cell, was: was.run is not None and was.code_hash == now.digest(cell.id, was.run),
         lambda cell, was: (
             before.out_of_reach(was) and code_key(cell.source) == code_key(was.source)
         ),
@@ -194,6 +194,6 @@ def keep(notebook: Notebook, committed: Notebook) -> None:
             found = [was for was in old if matched(cell, was)]
             if found:
                 was = next((was for was in found if was.id == cell.id), found[0])
-                cell.outputs, cell.run, cell.code = was.outputs, was.run, was.code
+                cell.outputs, cell.run, cell.code_hash = was.outputs, was.run, was.code_hash
                 old = [other for other in old if other is not was]
                 new = [other for other in new if other is not cell]

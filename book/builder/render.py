@@ -9,9 +9,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from functools import partial
 
 from book.builder import answers
-from book.builder.model import FOLDED, Block, Section, choices
+from book.builder.model import FOLDED, LINK, Block, Section, choices
 from book.builder.notebook import IGNORED, Cell, Notebook
 from book.builder.size import minutes
 
@@ -33,20 +34,6 @@ os.environ["D2L_LANGUAGE"] = "{lang}"
 """
 
 TIME = "{glue:text}`time`"  # What the sections say instead of typing how long they take
-USUAL = {
-    "answer": "Unfold to see what was measured",
-    "time": "{all} minutes ({reading} to read, {doing} to predict, {exercises} for the exercises)",
-    "time-short": "{all} minutes",
-    "minutes": "{minutes} min",
-}
-
-SECTION = re.compile(r"(?<=\]\()(?P<name>[\w-]+)\.ipynb(?=[)#])")  # Where a link to one leads
-
-# Followed by what follows "github.com/" in a notebook's own address.
-HOSTS = {
-    "colab": "https://colab.research.google.com/github/",
-    "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/",
-}
 
 
 def notebook(section: Section, framework: str, lang: str) -> Notebook:
@@ -72,7 +59,7 @@ def notebook(section: Section, framework: str, lang: str) -> Notebook:
             if takes_a_guess(blocks[number + 1 :]):
                 cells.append(guess_cell(section, block, lang))
         elif question and tells(block):
-            ask(cells[-1], question, section.chapter.word(lang, "answer", USUAL["answer"]))
+            ask(cells[-1], question, section.chapter.word(lang, "answer"))
             question = None
     if beside := neighbors(section, framework, lang):
         cells.append(new_cell(section, blocks[-1], "markdown", "next", beside, kind=""))
@@ -85,10 +72,10 @@ def notebook(section: Section, framework: str, lang: str) -> Notebook:
 def opening(section: Section, block: Block, framework: str, lang: str) -> list[Cell]:
     """Return the title with its links, the set-up, and what follows the title in its block."""
     title, _, rest = block.source.partition("\n")
-    word = section.chapter.languages.get(lang, {}).get
+    word = partial(section.chapter.word, lang)
     setup = SETUP.rstrip().format(
-        speak=SPEAK.format(lang=lang) if lang in section.spoken else "",
-        failed=word("setup-failed", "Not found? pip says why; then run this cell again"),
+        speak=SPEAK.format(lang=lang) if lang in section.translated_into else "",
+        failed=word("setup-failed"),
         framework=framework,
         source=section.chapter.source,
     )
@@ -98,7 +85,7 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[C
     cells = [new_cell(section, block, "markdown", "title", first)]
     if section.code_of(framework):
         cells.append(new_cell(section, block, "code", "setup", setup))
-        fold_code(cells[-1], word("setup", "Does nothing outside Colab and Kaggle"))
+        fold_code(cells[-1], word("setup"))
     if rest.strip():
         takes = minutes(section, framework)
         time = words(section, "time" if takes["exercises"] else "time-short", lang, takes)
@@ -109,7 +96,7 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[C
 
 def cell_of(section: Section, block: Block, lang: str, name: str) -> Cell:
     """Return the cell of a block."""
-    word = section.chapter.languages.get(lang, {}).get
+    word = partial(section.chapter.word, lang)
     if block.lang:
         cell = new_cell(section, block, "markdown", name, prose(block, word))
     else:
@@ -121,11 +108,10 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> Cell:
         tags.append(IGNORED)  # On a crowded machine it prints a line more
     if block.kind in FOLDED and not block.lang:
         tags.append("hide-input")
-        fold(cell, word(block.kind, block.kind.capitalize()))
+        fold(cell, word(block.kind))
     if block.kind == "score":
         tags.append("hide-input")
-        does = purpose(block.source)
-        fold_code(cell, word(does, does.capitalize()))
+        fold_code(cell, word(purpose(block.source)))
     if tags:
         cell.metadata["tags"] = tags
     return cell
@@ -143,7 +129,7 @@ def with_solution(
         before = cells[-1].source.removesuffix("\n\n</details>")
         cells[-1].source = f"{before}\n\n{code}\n\n</details>"
         return cells
-    word = section.chapter.languages.get(lang, {}).get
+    word = partial(section.chapter.word, lang)
     shown = prose(Block(code, block.line, lang, kind="solution"), word)
     return [*cells, new_cell(section, block, "markdown", name, shown)]
 
@@ -181,13 +167,9 @@ def links(section: Section, framework: str, lang: str) -> str:
         for other in section.frameworks
         if other != framework
     ]
-    on_github = chapter.repository.partition("github.com/")[2]
-    if on_github and section.code_of(framework):  # They open notebooks from nowhere else
-        path = f"{on_github}/blob/main/chapters/{framework}/{lang}/{file}"
-        word = chapter.languages.get(lang, {}).get
-        for place, address in HOSTS.items():
-            label = word(place, f"Open in {place.capitalize()}")
-            found.append(f"[{label}]({address}{path})")
+    if section.code_of(framework):
+        hosted = chapter.hosted(framework, lang, section.name)
+        found += [f"[{chapter.word(lang, host)}]({address})" for host, address in hosted.items()]
     return " · ".join(found)
 
 
@@ -195,10 +177,12 @@ def with_editions(section: Section, source: str, framework: str, lang: str) -> s
     """Return prose whose links to sections that this edition lacks lead to one that has them."""
 
     def lead(found: re.Match[str]) -> str:
+        if "/" in found[0]:  # The author, or the title, means another edition
+            return found[0]
         other = section.chapter.edition(found["name"], framework, lang)
         return found[0] if other == (framework, lang) else f"../../{'/'.join(other)}/{found[0]}"
 
-    return SECTION.sub(lead, source)
+    return LINK.sub(lead, source)
 
 
 def numbered(section: Section, title: str, lang: str) -> str:
@@ -226,21 +210,21 @@ def neighbors(section: Section, framework: str, lang: str) -> str:
 
 def words(section: Section, key: str, lang: str, numbers: dict[str, int]) -> str:
     """Return a sentence that the builder itself writes, with its numbers."""
-    return section.chapter.word(lang, key, USUAL[key]).format(**numbers)
+    return section.chapter.word(lang, key).format(**numbers)
 
 
-def prose(block: Block, word: Callable[..., str | None]) -> str:
+def prose(block: Block, word: Callable[[str], str]) -> str:
     """Return what a notebook shows of a prose block; `word` looks up the language's words."""
     if block.kind == "reference":
         return f'<a id="{block.id}"></a>{block.source}'
     if block.kind == "exercise" and block.minutes:
-        about = (word("minutes") or USUAL["minutes"]).format(minutes=block.minutes)
+        about = word("minutes").format(minutes=block.minutes)
         number = re.match(r"\*\*.*?\*\* ?|", block.source)
         first = number[0] if number else ""
         return f"{first}{'•' * block.level} *{about}* {block.source[len(first) :]}"
     if block.kind not in FOLDED:
         return block.source
-    title, text = word(block.kind) or block.kind.capitalize(), block.source
+    title, text = word(block.kind), block.source
     if block.kind == "aside":
         first, _, text = block.source.partition("\n")
         name = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(first.strip(), quote=False))
@@ -286,7 +270,7 @@ def takes_a_guess(following: list[Block]) -> bool:
 
 def guess_cell(section: Section, question: Block, lang: str) -> Cell:
     """Return the cell into which the reader types an answer; left as it is, it says nothing."""
-    comment = section.chapter.word(lang, "guess", "Your guess, a number")
+    comment = section.chapter.word(lang, "guess")
     source = f"guess = ...  # {comment}"
     return new_cell(section, question, "code", f"{question.id}_0", source, kind="guess")
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from book.builder import model
 from book.builder.language import literals, put_strings, read_strings, strings_within
-from book.builder.model import Block, Section, Settings, Strings, read_text
+from book.builder.model import Block, Entry, Section, Settings, Strings, read_text, reading_order
 from book.builder.notebook import IGNORED, BuildError
 
 import nbformat
@@ -23,7 +24,7 @@ from nbformat import NotebookNode
 
 NUMBERS = ("minutes", "level")  # That only an exercise has
 FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
-TAGS = (IGNORED, "raises-exception", *model.CODE)  # Of code, and `gpus-N`
+TAGS = (IGNORED, "raises-exception", *model.CODE_KINDS)  # Of code, and `gpus-N`
 
 
 class Chapter(Settings):
@@ -39,6 +40,36 @@ class Chapter(Settings):
         if unknown:
             raise BuildError(f"no text for {', '.join(sorted(unknown))} in chapters/text")
         return [self.section(text) for text in texts if not names or text.stem in names]
+
+    @cached_property
+    def outline(self) -> list[Entry]:
+        """Return the sections in reading order: as the index links them, the others after these.
+
+        Without an index there is no order, and nothing to number.
+        """
+        sections = {section.name: section for section in self.sections()}
+        index = sections.get("index")
+        prose = [block.source for block in index.blocks if block.lang] if index else []
+        found: list[Entry] = []
+        for name in reading_order(prose, sections):
+            section, number = sections[name], 0
+            if index and section.exercises:
+                number = 1 + sum(entry.number > 0 for entry in found)
+            found.append(Entry(name, number, titles_of(section), section.frameworks))
+        return found
+
+    def edition(self, name: str, framework: str, lang: str) -> tuple[str, str]:
+        """Return the framework and language whose notebook a link to a section leads to.
+
+        That is the linking edition itself, or the first that has the section: another framework's
+        before another language's. Of a section that there is not, it is the linking one.
+        """
+        for entry in self.outline:
+            if entry.name == name:
+                frameworks = sorted(entry.frameworks, key=lambda other: other != framework)
+                langs = sorted(entry.titles, key=lambda other: other != lang)
+                return frameworks[0], langs[0]
+        return framework, lang
 
     def section(self, path: Path) -> Section:
         """Read a text, unless it is the one that was read last time."""
@@ -82,14 +113,21 @@ class Chapter(Settings):
             raise BuildError(f"{where}: no prose")
         for lang in langs:
             refuse_missing_title(blocks, lang, where)
-        spoken = give_strings(parts, langs, where)
+        translated_into = give_strings(parts, langs, where)
         names = words_of(parsed.metadata, "names", where)
-        section = Section(path, blocks, langs, named, names, self, spoken=spoken)
+        section = Section(path, blocks, langs, named, names, self, translated_into)
         section.draft = yes_or_no(parsed.metadata, "draft", False, where)
         section.exercises = yes_or_no(parsed.metadata, "exercises", True, where)
         if section.draft:
             leave_out_untranslated(section)
         return section
+
+
+def titles_of(section: Section) -> dict[str, str]:
+    """Return the title of a section in each language: what its first block begins with."""
+    first = {block.lang: block for block in reversed(section.blocks) if block.lang}
+    titles = {lang: first[lang].source.partition("\n")[0] for lang in section.langs}
+    return {lang: title.removeprefix("# ").strip() for lang, title in titles.items()}
 
 
 def words_of(front_matter: NotebookNode, key: str, where: Path) -> list[str]:
@@ -136,7 +174,7 @@ def read_block(cell: NotebookNode, line: int, where: Path) -> Block | Strings:
         known = ", ".join(model.PROSE)
         raise BuildError(f"{where}:{line}: unknown kind {block.kind}; there is {known}")
     if not prose:
-        block.kind = next((tag for tag in block.tags if tag in model.CODE), "")
+        block.kind = next((tag for tag in block.tags if tag in model.CODE_KINDS), "")
     if prose and not (block.lang and re.fullmatch(r"[a-z0-9-]{1,50}", block.id)):
         raise BuildError(
             f'{where}:{line}: prose starts with a line like +++ {{"lang": "en", '
@@ -152,7 +190,7 @@ def refuse_tags(block: Block, frameworks: list[str], where: Path) -> None:
         if tag not in known and (block.lang or not tag.startswith("gpu")):  # `check` looks at those
             listed = ", ".join(known)
             raise BuildError(f"{where}:{block.line}: unknown tag {tag}; there is {listed}")
-    kinds = [tag for tag in block.tags if tag in model.CODE]
+    kinds = [tag for tag in block.tags if tag in model.CODE_KINDS]
     if len(kinds) > 1:
         raise BuildError(f"{where}:{block.line}: a cell has one tag of {', '.join(kinds)}")
 
@@ -205,7 +243,7 @@ def give_denials(parts: list[Block | Strings], where: Path) -> list[Block | Stri
 def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) -> set[str]:
     """Give each cell the strings that are translated for it; return the languages that are."""
     cells = [part for part in parts if isinstance(part, Block) and not part.lang]
-    spoken: set[str] = set()
+    translated_into: set[str] = set()
     last: list[Block] = []  # The cell right before, if it is one
     for part in parts:
         if isinstance(part, Block):
@@ -219,9 +257,9 @@ def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) ->
                 f"{where}:{part.line}: strings stand right after their cell, or for all cells "
                 'before the first one, with "for": "section"'
             )
-        spoken.add(part.lang)
+        translated_into.add(part.lang)
         give(part, cells if part.section else last, where)
-    return spoken
+    return translated_into
 
 
 def give(part: Strings, cells: list[Block], where: Path) -> None:
@@ -275,4 +313,4 @@ def leave_out_untranslated(section: Section) -> None:
     ]
     section.blocks = [block for block in section.blocks if block.lang not in section.missing]
     section.langs = [lang for lang in section.langs if lang not in section.missing]
-    section.spoken -= set(section.missing)
+    section.translated_into -= set(section.missing)

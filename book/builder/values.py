@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from book.builder.notebook import Cell, Notebook, data_of
 from book.builder.program import as_python
+from d2l_local.base.language import beginnings
 
 ROLE = re.compile(r"\{glue:text\}`([^`]+)`")
 NAME = re.compile(
@@ -28,27 +29,32 @@ NAME = re.compile(
 )
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
 GAP = "▢"
-UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}  # In seconds; then as the law's rows write them
-SECONDS = {**UNITS, "sec": 1.0, "秒": 1.0, "毫秒": 1e-3, "微秒": 1e-6}
+UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}  # In seconds
+# How the line above a row of the law begins, in English, by the unit of the row
+HEADS = {
+    "s": "The law so far (sec)",
+    "ms": "The law so far (ms)",
+    "µs": "The law so far (µs)",
+}
 COLUMNS = ("longest", "measured", "sum", "hidden")
 
 
-def hidden(source: str) -> str:
+def without_quotes(source: str) -> str:
     """Return prose without what it quotes, which is neither code nor a number of the author's."""
     return ROLE.sub(GAP, source)
 
 
-def quoted(notebook: Notebook, rows: dict[str, str]) -> Iterator[tuple[Cell, list[str]]]:
+def quoted(notebook: Notebook, translations: dict[str, str]) -> Iterator[tuple[Cell, list[str]]]:
     """Yield the prose that quotes outputs, and what the outputs above say, gaps included.
 
-    ``rows`` maps the law's rows to their names in the notebook's language.
+    ``translations`` maps the law's rows, among other strings, to what the notebook's language says.
     """
     before: list[Cell] = []
     for cell in notebook.cells:
         if cell.cell_type == "code":
             before.append(cell)
         elif names := ROLE.findall(cell.source):
-            yield cell, [_value(name, before, rows) for name in names]
+            yield cell, [_value(name, before, translations) for name in names]
 
 
 def gaps(cell: Cell, values: list[str]) -> list[str]:
@@ -63,22 +69,22 @@ def filled(source: str, values: list[str]) -> str:
     return words[0] + "".join(map("".join, zip(values, words[1:])))
 
 
-def fill(notebook: Notebook, rows: dict[str, str]) -> list[str]:
+def fill(notebook: Notebook, translations: dict[str, str]) -> list[str]:
     """Have the prose of a notebook show what it quotes, and return what no output has."""
     missing = []
-    for cell, values in quoted(notebook, rows):
+    for cell, values in quoted(notebook, translations):
         cell.values, cell.shown = values, filled(cell.source, values)
         missing += gaps(cell, values)
     return missing
 
 
-def _value(quoted: str, before: list[Cell], rows: dict[str, str]) -> str:
+def _value(quoted: str, before: list[Cell], translations: dict[str, str]) -> str:
     """Return what is quoted as the nearest cell has printed it, in its format; else a gap."""
     match = NAME.fullmatch(quoted.strip())
     assert match, "it matches every string"
     name, which, spec = match["name"], int(match["which"] or 1), match["spec"]
     for cell in reversed(before):
-        found = list(_printed(name, cell, rows))
+        found = list(_printed(name, cell, translations))
         if len(found) >= which:
             return _formatted(found[which - 1], spec)
     return GAP
@@ -94,7 +100,7 @@ def _formatted(printed: str, spec: str | None) -> str:
     return shown if re.search("[1-9]", shown) else shown.lstrip("-")  # Never -0
 
 
-def _printed(name: str, cell: Cell, rows: dict[str, str]) -> Iterator[str]:
+def _printed(name: str, cell: Cell, translations: dict[str, str]) -> Iterator[str]:
     """Yield what a cell has printed under a name, in order."""
     text = "".join(output.get("text", "") for output in cell.outputs if "text" in output)
     if name == "measured":
@@ -102,28 +108,35 @@ def _printed(name: str, cell: Cell, rows: dict[str, str]) -> Iterator[str]:
             if "number" in (measured := data_of(output).get("measured", {})):
                 yield f"{measured['number']:.15g}"
     elif ": " in name:
-        yield from _of_the_law(name, text, rows)
+        yield from _of_the_law(name, text, translations)
     else:
         for pattern in _patterns(name, cell.source):
             yield from (match["value"] for match in re.finditer(pattern, text, re.MULTILINE))
 
 
-def _of_the_law(name: str, text: str, rows: dict[str, str]) -> Iterator[str]:
+def _of_the_law(name: str, text: str, translations: dict[str, str]) -> Iterator[str]:
     row, _, column = name.rpartition(": ")
     column, _, unit = column.partition(" in ")
     if column not in COLUMNS or (unit not in UNITS if column != "hidden" else unit):
         return
-    scale = 1.0
-    for line in text.splitlines():
-        if found := re.search(r"[(（](sec|ms|µs|秒|毫秒|微秒)[)）]", line):
-            scale = SECONDS[found[1]]
-        names = {row, rows.get(row, row)}
+    names = {row, translations.get(row, row)}
+    lines = text.splitlines()
+    for head, line in zip(lines, lines[1:]):
         parts = re.fullmatch(rf"(.+?)\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})", line)
-        if parts and parts[1].strip() in names:
+        printed = _unit(head)
+        if parts and parts[1].strip() in names and printed:
             value = parts[2 + COLUMNS.index(column)]
             if unit:
-                value = f"{float(value) * scale / UNITS[unit]:.6g}"
+                value = f"{float(value) * UNITS[printed] / UNITS[unit]:.6g}"
             yield value
+
+
+def _unit(head: str) -> str | None:
+    """Return the unit of the row of the law below a line, which is in any language."""
+    for unit, template in HEADS.items():
+        if head.startswith(tuple(beginnings(template))):
+            return unit
+    return None
 
 
 def _patterns(name: str, source: str) -> Iterator[str]:

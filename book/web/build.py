@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from book.builder.model import Settings
+from book.builder.model import Settings, reading_order
 from book.builder.notebook import BuildError, code_cells
 from book.web.merge import merged_page, title_of
 from d2l_local.base.language import SKIPPED, beginnings
@@ -92,14 +92,9 @@ class Book(Settings):
             for path in sorted(self.folder(framework, lang).glob("*.ipynb")):
                 notebook = nbformat.read(path, as_version=4)
                 sections.setdefault(path.stem, {})[framework] = notebook
-        order = ["index"]
-        for notebook in self.index_page({**self.sections, lang: sections}, lang).values():
-            for cell in notebook.cells[1:]:
-                if cell.cell_type == "markdown":
-                    links = LINK.finditer(cell.source)
-                    order += [Path(link[2]).stem for link in links if link[2]]
-        order += sections
-        return {name: sections[name] for name in dict.fromkeys(order) if name in sections}
+        pages = self.index_page({**self.sections, lang: sections}, lang).values()
+        prose = [c.source for page in pages for c in page.cells[1:] if c.cell_type == "markdown"]
+        return {name: sections[name] for name in reading_order(prose, sections)}
 
     def index_page(self, sections: dict[str, dict[str, dict]], lang: str) -> dict:
         """Return the notebooks of a language's index; if it has none yet, the first language's."""
@@ -166,19 +161,15 @@ def head(book: Book, lang: str, name: str, notebooks: dict) -> str:
     A notebook without code has neither.
     """
     label, words = book.labels[lang], book.languages[lang]
-    slug = book.repository.split("github.com/")[-1]
     parts = []
     for framework, notebook in notebooks.items():
         if not code_cells(notebook):
             continue
         only = f" framework framework-{framework}" if len(notebooks) > 1 else ""
         ran = " ".join(label["ran"].format(**s) for s in run_lines(book, lang, framework, notebook))
-        path = f"{slug}/blob/main/{book.path(framework, lang, name)}"
-        links = {
-            f"https://colab.research.google.com/github/{path}": words["colab"],
-            f"https://kaggle.com/kernels/welcome?src=https://github.com/{path}": words["kaggle"],
-            f"notebooks/{framework}/{name}.ipynb": label["download"],
-        }
+        hosted = book.hosted(framework, lang, name)
+        links = {address: words[host] for host, address in hosted.items()}
+        links[f"notebooks/{framework}/{name}.ipynb"] = label["download"]
         anchors = [
             f'<a href="{html.escape(href)}"{" download" * (not href.startswith("https:"))}>'
             f"{html.escape(text)}</a>"

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
+from book.builder.model import FOLDED
 from book.builder.notebook import BuildError
 from book.builder.values import ROLE
 
@@ -35,8 +36,6 @@ FOLD = re.compile(
 )
 # The builder writes these for Jupyter and Colab; here the fold does their work.
 COLAB_TITLE = re.compile(r"^# @title .*\n")
-# What is folded as a whole.
-FOLDED = ("aside", "hint", "solution")
 
 
 @dataclass

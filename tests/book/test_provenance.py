@@ -364,7 +364,7 @@ def test_a_preview_needs_no_kernel(small, no_kernel):
     out, new = small.build("--no-execute")
     assert new == {"x", "uses", "cuda"} and small.shown()["x"] == small.shown()["uses"] == ""
     assert "without outputs until they are executed: intro_2, intro_4, intro_5\n" in out
-    assert small.cells()["x"].execution_count is None and small.cells()["x"].code is None
+    assert small.cells()["x"].execution_count is None and small.cells()["x"].code_hash is None
     code, out = small.call("check")
     assert code == 1 and out.count("was not executed") == 6  # In two languages
 

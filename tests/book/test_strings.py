@@ -229,7 +229,7 @@ def test_strings_of_a_section_without_code(tmp_path, strings, why):
         f'\n+++ {{"strings": "zh", "for": "section"}}\n{strings}\n', "mxnet"
     )
     if why is None:
-        assert make(tmp_path, small=text).sections()[0].spoken == {"zh"}
+        assert make(tmp_path, small=text).sections()[0].translated_into == {"zh"}
     else:
         with pytest.raises(BuildError, match=why):
             make(tmp_path, small=text)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from book.builder import values
 from book.builder.cli import main
 from book.builder.notebook import Cell, Notebook, read_notebook
+from d2l_local.base import language
 
 import pytest
 import small_chapter
@@ -55,6 +58,22 @@ def test_a_number_that_no_output_has_leaves_a_gap_and_is_a_problem(tmp_path, cap
     assert main(["check", "--root", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "pytorch/zh/small.ipynb: cell look: no output above has `shares`\n" in out
+
+
+def test_a_run_s_copy_quotes_the_numbers_of_that_run(tmp_path, capsys):
+    cell = CELL.format(share="len(open('log').read()) / 100")
+    (tmp_path / "build/pytorch").mkdir(parents=True)
+    for lang in ("en", "zh"):
+        (tmp_path / "build/pytorch" / lang).mkdir()
+        (tmp_path / "build/pytorch" / lang / "log").write_text("x" * 12)
+    assert build(tmp_path, cell + PROSE) == 0 and "12%" in prose(tmp_path, "zh")
+    for lang in ("en", "zh"):
+        (tmp_path / "build/pytorch" / lang / "log").write_text("x" * 34)
+    assert main(["run", "--root", str(tmp_path)]) == 0
+    for lang in ("en", "zh"):
+        made = read_notebook(tmp_path / f"build/pytorch/{lang}/small.ipynb")
+        [shown] = [found.shown for found in made.cells if found.id == "look"]
+        assert "34%" in shown and "0.34" in shown and "12" not in shown
 
 
 def test_an_opening_has_no_output_above_it_to_quote(tmp_path, capsys):
@@ -148,3 +167,27 @@ print(f"second {second:6.1f}: name")"""
     missing = values.fill(Notebook([cell, other, below]), {})
     assert below.shown == f"It is {shown}."
     assert bool(missing) == (shown == values.GAP)
+
+
+@pytest.fixture
+def japanese(tmp_path, monkeypatch):
+    """A language that the project does not have; only its table is added."""
+    caches = (language.table, language._known)
+    lines = {"The law so far (ms)": "法則（ミリ秒）"}
+    (tmp_path / "ja.json").write_text(json.dumps({"lines": lines}), "utf-8")
+    monkeypatch.setattr(language, "FOLDER", tmp_path)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.parametrize(("unit", "shown"), [("ミリ秒", "124"), ("ナノ秒", values.GAP)])
+def test_the_unit_of_the_law_is_that_of_any_language_with_a_table(japanese, unit, shown):
+    """And of a unit that no table has, nobody knows."""
+    text = f"法則（{unit}）  最長  実測  合計  隠れ\n二台  122.20  124.00  244.10  99%\n"
+    cell = Cell("code", "prints", "1", outputs=[new_output("stream", text=text)])
+    below = Cell("markdown", "below", "{glue:text}`two devices: measured in ms`")
+    values.fill(Notebook([cell, below]), {"two devices": "二台"})
+    assert below.shown == shown

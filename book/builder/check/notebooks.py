@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -57,8 +62,15 @@ def build(page: Page) -> tuple[str, str]:
 
 def render_anew(page: Page) -> tuple[str, str]:
     """Return the command that builds what only says something else, executing nothing."""
-    command = ".venv/bin/python -m book.builder --no-execute"
+    command = f"{this_python()} -m book.builder --no-execute"
     return f"{command} --framework {page.framework} --section {{}}", page.section.name
+
+
+def this_python() -> str:
+    """Return this Python as a reader types it, from the current folder if it lies below that."""
+    python, here = Path(sys.executable), Path.cwd()
+    word = str(python.relative_to(here) if python.is_relative_to(here) else python)
+    return subprocess.list2cmdline([word]) if os.name == "nt" else shlex.quote(word)
 
 
 def same_in_all_languages(page: Page) -> Iterator[Problem]:
@@ -93,8 +105,8 @@ def links(page: Page) -> Iterator[Problem]:
 
 def quotes(page: Page) -> Iterator[Problem]:
     """Its prose quotes the numbers of the outputs above."""
-    rows = page.section.rows(page.lang)
-    for cell, found in values.quoted(page.committed, rows) if page.committed else ():
+    translations = page.section.translations(page.lang)
+    for cell, found in values.quoted(page.committed, translations) if page.committed else ():
         for what in values.gaps(cell, found):
             yield Problem(page.where, what)
         if cell.shown is not None and cell.shown != values.filled(cell.source, found):
@@ -129,7 +141,7 @@ def measured_alone(page: Page) -> Iterator[Problem]:
 def translated(page: Page) -> Iterator[Problem]:
     """Its outputs have no sentence of the original's language."""
     original = page.original.committed if page.original else None
-    if page.committed and original and page.lang in page.section.spoken:
+    if page.committed and original and page.lang in page.section.translated_into:
         for what in untranslated.outputs(page.committed, original):
             yield Problem(page.where, what, UNREADY)
 

@@ -67,7 +67,7 @@ def translated(section: Section) -> Iterator[Problem]:
     """What the code prints and draws is there in every language."""
     for lang in section.langs[1:]:
         found = list(untranslated.strings(section, lang))
-        if lang in section.spoken:
+        if lang in section.translated_into:
             for block, what in found:
                 yield at(section, block, what, UNREADY)
         elif found:
