@@ -159,7 +159,7 @@ def renew_cells(provenance: Provenance, cells: list[Cell], folder: Path, root: P
         raise BuildError("\n".join(problems))
     for cell in cells:
         cell.outputs, cell.run = made[cell.id].outputs, run
-        cell.code_hash = provenance.digest(cell.id, run)
+        cell.code_hash = provenance.code_hash(cell.id, run)
 
 
 def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[NotebookNode, Run]:
@@ -169,9 +169,9 @@ def executed_quietly(notebook: NotebookNode, folder: Path, root: Path) -> tuple[
         return notebook, this_run()
     tries: list[tuple[NotebookNode, Run]] = []
     while not tries or (len(tries) < TRIES and disturbed(tries[-1][1])):
-        benchmark, fresh = BenchmarkGuard(), copy.deepcopy(notebook)
-        execute(fresh, folder, root, benchmark=benchmark)
-        tries.append((fresh, {**this_run(), "others": benchmark.record}))
+        guard, fresh = BenchmarkGuard(), copy.deepcopy(notebook)
+        execute(fresh, folder, root, guard=guard)
+        tries.append((fresh, {**this_run(), "others": guard.record}))
     return min(tries, key=lambda tried: disturbance(tried[1]))
 
 
@@ -212,11 +212,8 @@ def run_notebook(section: Section, path: Path) -> Ran:
     for cell, made in zip(notebook.code, fresh.cells):
         cell.empty()
         if made.execution_count:
-            cell.outputs, cell.run, cell.code_hash = (
-                made.outputs,
-                run,
-                provenance.digest(cell.id, run),
-            )
+            cell.outputs, cell.run = made.outputs, run
+            cell.code_hash = provenance.code_hash(cell.id, run)
             ran.cells += 1
     values.fill(notebook, section.translations(lang))
     write(folder / path.name, dump(notebook))

@@ -216,16 +216,16 @@ def _change(cells: list[Names], touched: list[set[str]], name: str, end: int) ->
     return bind | {j for j in range(end) if cells[j].anything}
 
 
-def digests(sources: list[str], before: str = "") -> list[str]:
+def code_hashes(sources: list[str], before: str = "") -> list[str]:
     """Return for each cell a hash of its code and of that which it depends on, comments apart.
 
     All depend on what is done ``before``.
     """
-    return list(_digests(tuple(sources), before))
+    return list(_code_hashes(tuple(sources), before))
 
 
 @functools.cache  # A check asks once for what a text makes and once for what is committed
-def _digests(sources: tuple[str, ...], before: str) -> tuple[str, ...]:
+def _code_hashes(sources: tuple[str, ...], before: str) -> tuple[str, ...]:
     keys = [code_key(source) for source in sources]
     codes = [
         before + "\n".join(keys[j] for j in sorted({*found, index}))

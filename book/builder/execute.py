@@ -31,19 +31,19 @@ def execute(
     folder: Path,
     root: Path,
     again: list[str] | None = None,
-    benchmark: BenchmarkGuard | None = None,
+    guard: BenchmarkGuard | None = None,
 ) -> None:
     """Execute a notebook in place in a new kernel, which is gone at the end, whatever happens.
 
     Where there is a list ``again``, cells that measure have a second try (`book.builder.retry`),
-    and it gets their ids. A ``benchmark`` guard sees each cell. Raises BuildError, naming the
+    and it gets their ids. A ``guard`` sees each cell. Raises BuildError, naming the
     cell, on an error, a dead kernel or a time-out.
     """
     for cell in code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
     client = new_client(notebook, NOTEBOOK_SECONDS)
-    if benchmark:
-        benchmark.start()
+    if guard:
+        guard.start()
     with processes.temporary_folder() as home, kernel(client, environment(home, root), folder):
         limits = f"{CELL_SECONDS} s a cell, {NOTEBOOK_SECONDS} s a notebook"
         for number, cell in enumerate(notebook.cells):
@@ -58,12 +58,12 @@ def execute(
                 for i in retry.to_measure_again(code, index):
                     execute_cell(client, code[i], notebook.cells.index(code[i]), limits)
                 execute_cell(client, cell, number, limits)
-            if benchmark:
-                benchmark.after_cell(cell)
-        if benchmark:
-            benchmark.stop()
-    if benchmark:
-        benchmark.finish()
+            if guard:
+                guard.after_cell(cell)
+        if guard:
+            guard.stop()
+    if guard:
+        guard.finish()
 
 
 def new_client(notebook: NotebookNode, seconds: float) -> NotebookClient:

@@ -26,7 +26,7 @@ def code_key(source: str, strings: bool = True) -> str:
     It is the same on all Pythons, unlike `ast.dump`, whose trees gain (empty) fields. With other
     data, a cell that loads them is another program.
     """
-    data = "".join(digest(name) for words, name in LOADS.items() if re.search(words, source))
+    data = "".join(data_hash(name) for words, name in LOADS.items() if re.search(words, source))
     try:
         tree = ast.parse(as_python(source))
         return _shown(tree if strings else without_strings(tree)) + data
@@ -70,7 +70,7 @@ def _is_on_gpu(test: ast.expr) -> bool:
 
 
 @functools.cache
-def digest(name: str) -> str:
+def data_hash(name: str) -> str:
     """Return a hash of a file of `DATA`: other data give another one."""
     return hashlib.sha256((DATA / name).read_bytes()).hexdigest()[:12]
 

@@ -32,12 +32,12 @@ def prove(section: Section, framework: str, committed: Notebook | None) -> dict[
     folder = root / "build" / framework / section.langs[0]
     found = _provable(section, framework)
     for exercise in found:
-        if recorded(committed).get(exercise.id) != _digest(exercise):
+        if recorded(committed).get(exercise.id) != _proof_hash(exercise):
             folder.mkdir(parents=True, exist_ok=True)
             problems = _fails(exercise, folder, root)
             if problems:
                 raise BuildError("\n".join(f"exercise {exercise.id}: {p}" for p in problems))
-    return {exercise.id: _digest(exercise) for exercise in found}
+    return {exercise.id: _proof_hash(exercise) for exercise in found}
 
 
 def missing(section: Section, framework: str, committed: Notebook | None) -> list[str]:
@@ -45,7 +45,7 @@ def missing(section: Section, framework: str, committed: Notebook | None) -> lis
     return [
         f"exercise {exercise.id}: not proved as it is now: build it"
         for exercise in _provable(section, framework)
-        if recorded(committed).get(exercise.id) != _digest(exercise)
+        if recorded(committed).get(exercise.id) != _proof_hash(exercise)
     ]
 
 
@@ -54,7 +54,7 @@ def _provable(section: Section, framework: str) -> list[Exercise]:
 
 
 def recorded(notebook: Notebook | None) -> dict[str, str]:
-    """Return the digests of a notebook's exercises when they were proved."""
+    """Return the hashes of a notebook's exercises when they were proved."""
     return notebook.proved if notebook else {}
 
 
@@ -89,7 +89,7 @@ def _text(output: NotebookNode) -> str:
     return str(output.get("text") or output.get("data", {}).get("text/plain", ""))
 
 
-def _digest(exercise: Exercise) -> str:
+def _proof_hash(exercise: Exercise) -> str:
     blocks = [*_needed(exercise), *exercise.code()]
     code = [(code_key(block.source), block.kind, block.refused) for block in blocks]
     return hashlib.sha256(repr(code).encode()).hexdigest()[:12]

@@ -16,7 +16,7 @@ import platform
 from collections.abc import Callable
 from importlib import metadata
 
-from book.builder.dependencies import because, digests
+from book.builder.dependencies import because, code_hashes
 from book.builder.model import PARTS
 from book.builder.notebook import Cell, Notebook, Run, gpus_needed
 from book.builder.program import code_key, decided
@@ -46,7 +46,7 @@ def this_run() -> Run:
     return {"machine": facts(), "date": today, "versions": versions}
 
 
-def digests_of(notebook: Notebook, on_gpu: bool) -> dict[str, str]:
+def code_hashes_of(notebook: Notebook, on_gpu: bool) -> dict[str, str]:
     """Return for each code cell, by id, the hash of what its output depends on, with GPUs or none.
 
     The set-up cell counts for nothing, since it does nothing here, but for the language that it
@@ -61,7 +61,7 @@ def digests_of(notebook: Notebook, on_gpu: bool) -> dict[str, str]:
         for line in cell.source.splitlines()
         if "D2L_LANGUAGE" in line
     ]
-    return {cell.id: code for cell, code in zip(cells, digests(sources, "".join(language)))}
+    return {cell.id: code for cell, code in zip(cells, code_hashes(sources, "".join(language)))}
 
 
 def gpus_of(cell: Cell) -> int:
@@ -91,15 +91,15 @@ class Provenance:
 
     def __init__(self, notebook: Notebook):
         self.notebook = notebook
-        self._digests: dict[bool, dict[str, str]] = {}
+        self._code_hashes: dict[bool, dict[str, str]] = {}
         self.here = num_gpus(facts())
 
-    def digest(self, name: str, run: Run) -> str:
+    def code_hash(self, name: str, run: Run) -> str:
         """Return the hash of what a cell's code is now, on a machine like that of a run."""
         on_gpu = num_gpus(run["machine"]) > 0
-        if on_gpu not in self._digests:
-            self._digests[on_gpu] = digests_of(self.notebook, on_gpu)
-        return self._digests[on_gpu][name]
+        if on_gpu not in self._code_hashes:
+            self._code_hashes[on_gpu] = code_hashes_of(self.notebook, on_gpu)
+        return self._code_hashes[on_gpu][name]
 
     def out_of_reach(self, cell: Cell) -> bool:
         """Whether an output takes more GPUs than there are here."""
@@ -107,7 +107,7 @@ class Provenance:
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell's output is that of its code, on as many GPUs as it needs."""
-        same = cell.run is not None and cell.code_hash == self.digest(cell.id, cell.run)
+        same = cell.run is not None and cell.code_hash == self.code_hash(cell.id, cell.run)
         return same and not without_gpus(cell)
 
     def stale(self) -> dict[str, tuple[int, str]]:
@@ -127,7 +127,7 @@ class Provenance:
         if not cell.execution_count or cell.run is None:
             return "was not executed"
         known = any(cell.id == other.id for other in now.notebook.code)
-        if known and cell.code_hash != now.digest(cell.id, cell.run):
+        if known and cell.code_hash != now.code_hash(cell.id, cell.run):
             return changed(cell.id, self.notebook, now.notebook) or CHANGED
         if why := without_gpus(cell):
             return f"{why}, and here are as many as it needs"
@@ -183,7 +183,7 @@ def keep(notebook: Notebook, committed: Notebook) -> None:
     old = [cell for cell in committed.code if cell.run]
     new = notebook.code
     ways: list[Callable[[Cell, Cell], bool]] = [
-        lambda cell, was: was.run is not None and was.code_hash == now.digest(cell.id, was.run),
+        lambda cell, was: was.run is not None and was.code_hash == now.code_hash(cell.id, was.run),
         lambda cell, was: (
             before.out_of_reach(was) and code_key(cell.source) == code_key(was.source)
         ),

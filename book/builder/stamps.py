@@ -9,7 +9,7 @@ from book.builder.model import Block, Section
 from book.builder.notebook import write
 
 
-def digest(source: str) -> str:
+def stamp_of(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()[:8]
 
 
@@ -20,7 +20,7 @@ def stale(section: Section) -> list[Block]:
         block
         for group in section.twins().values()
         for lang, block in group.items()
-        if lang != original and original in group and block.of != digest(group[original].source)
+        if lang != original and original in group and block.of != stamp_of(group[original].source)
     ]
 
 
@@ -31,7 +31,7 @@ def restamp(section: Section) -> list[Block]:
         with open(section.path, encoding="utf-8", newline="") as file:
             lines = file.read().split("\n")
         for block in blocks:
-            of = digest(section.twins()[block.id][section.langs[0]].source)
+            of = stamp_of(section.twins()[block.id][section.langs[0]].source)
             line = lines[block.line - 1]
             if block.of is None:
                 line = re.sub(r"\s*\}(\s*)$", rf', "of": "{of}"}}\1', line)

@@ -18,7 +18,7 @@ from book.builder.language import translate
 from book.builder.notebook import BuildError, Cell, dump, read_notebook, write
 from book.builder.page import Page
 from book.builder.program import code_key
-from book.builder.stamps import digest
+from book.builder.stamps import stamp_of
 
 import nbformat
 import pytest
@@ -286,7 +286,7 @@ def test_stamp_edits_only_its_line(tmp_path):
         if old != block:
             assert re.sub(r'(, )?"of": "\w+"', "", old) == re.sub(r'(, )?"of": "\w+"', "", block)
     assert new.count("\r\n") == text.count("\r\n")
-    assert twins["end"]["zh"].of == digest(twins["end"]["en"].source)
+    assert twins["end"]["zh"].of == stamp_of(twins["end"]["en"].source)
     assert call(chapter, "stamp") == 0 and path.read_bytes().decode() == new
 
 

@@ -10,7 +10,7 @@ import datetime
 
 from book.builder import build, program, provenance
 from book.builder.cli import main
-from book.builder.dependencies import _digests, dependencies, digests
+from book.builder.dependencies import _code_hashes, code_hashes, dependencies
 from book.builder.notebook import code_cells, read_notebook
 from book.builder.program import code_key, decided
 from book.builder.stamps import restamp
@@ -180,8 +180,8 @@ def test_other_data_are_another_program(small, monkeypatch, function):
     small.edit("print('x', x,", f"print('{function}', x,")
     small.build()
     assert small.call("check")[0] == 0
-    monkeypatch.setattr(program, "digest", lambda name: "of others")
-    for remembered in (code_key, _digests):
+    monkeypatch.setattr(program, "data_hash", lambda name: "of others")
+    for remembered in (code_key, _code_hashes):
         remembered.cache_clear()
     assert small.call("check")[1].count("cell intro_4: what made its output has changed") == 2
     small.machine(gpus=0)
@@ -454,10 +454,10 @@ def test_what_a_cell_depends_on(sources, expected):
 
 
 def test_the_hash_is_of_the_code_and_of_what_it_depends_on():
-    one = digests(["x = [1]  # one", "y = 2", "print( x )"])
-    other = digests(["x = [1]", "y = 3", "print(x)  # two"])
+    one = code_hashes(["x = [1]  # one", "y = 2", "print( x )"])
+    other = code_hashes(["x = [1]", "y = 3", "print(x)  # two"])
     assert [a == b for a, b in zip(one, other)] == [True, False, True]
-    assert digests(["x = [2]", "print(x)"])[1] not in one
+    assert code_hashes(["x = [2]", "print(x)"])[1] not in one
 
 
 @pytest.mark.parametrize(
@@ -483,5 +483,5 @@ def test_the_hash_is_the_same_on_all_pythons():
     assert code_key("x = 1") == (
         "Module(body=[Assign(targets=[Name(id='x', ctx=Store())], value=Constant(value=1))])"
     )
-    found = digests([source, "class C(B, k=-1j): pass\ntry: ...\nexcept E as e: del e"])
+    found = code_hashes([source, "class C(B, k=-1j): pass\ntry: ...\nexcept E as e: del e"])
     assert found == ["1febe2d7e2f7", "dbeb942ffac3"]

@@ -58,4 +58,4 @@ def test_the_sample_of_the_package_is_the_one_that_was_drawn():
     with script.tarfile.open(sample.FILE) as tar:
         assert tar.getnames() == list(idx.FILES)
         assert {(member.mtime, member.uid, member.uname) for member in tar} == {(0, 0, "")}
-    assert program.digest(sample.FILE.name) == "08763cc0dbe8"
+    assert program.data_hash(sample.FILE.name) == "08763cc0dbe8"
