@@ -76,12 +76,14 @@ def test_a_face_without_a_name_or_with_another_argument_breaks_it():
         # As it may be
         measure = staticmethod(lambda fn, repeats=5, number=1, wait=True, more=None: None)
         banner = staticmethod(lambda used, more: None)
+        num_cores = staticmethod(lambda: 1)
 
     for name in contract.NAMES:
         if name not in vars(Broken) and name != "num_gpus":
             setattr(Broken, name, getattr(d2l, name))
     assert contract.differences(Broken) == [
         "num_gpus is missing",
+        "num_cores is another one than that of d2l_local.shared",
         "devices(number=2) takes other arguments",
         "banner(used, more) takes other arguments",
     ]
