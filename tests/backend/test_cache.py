@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import importlib
 
-from d2l_local.base import frameworks
 from d2l_local.doors.preflight import backend
-from d2l_local.install import installed
 
 import numpy as np
 import pytest
+from backends import HERE, each_name
 
-NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-EACH = pytest.mark.parametrize("name", NAMES)
-HERE = pytest.mark.skipif("pytorch" not in NAMES, reason="PyTorch is not installed")
-WITH_CACHE = pytest.mark.parametrize("name", [pytest.param("pytorch", marks=HERE)])
+WITHOUT = pytest.mark.skipif("pytorch" not in HERE, reason="PyTorch is not installed")
+WITH_CACHE = pytest.mark.parametrize("name", [pytest.param("pytorch", marks=WITHOUT)])
 WORDS, WIDTH, CONTEXT = 74, 256, 16
 IDS = [[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7, 9, 3]]
 # The first scores after the last token of the first row, as PyTorch 2.13 gave them
@@ -71,7 +68,7 @@ def model(name, monkeypatch):
         yield made
 
 
-@EACH
+@each_name
 def test_frameworks_agree(name, model):
     found = model(IDS)
     assert found.shape == (2, 8, WORDS)
@@ -97,7 +94,7 @@ def test_what_is_not_kept_is_forgotten(name, model):
     np.testing.assert_allclose(found, model(IDS)[:, 3:], atol=1e-4)
 
 
-@EACH
+@each_name
 def test_rows_do_not_see_each_other(name, model):
     np.testing.assert_allclose(model(IDS)[1:], model(IDS[1:]), atol=1e-4)
 
@@ -111,7 +108,7 @@ def test_rows_of_a_cache_do_not_see_each_other(name, model):
 TOO_MANY = "out of range|must match|Invalid end|broadcast"
 
 
-@EACH
+@each_name
 def test_more_tokens_than_the_context_fail(name, model):
     with pytest.raises(Exception, match=TOO_MANY):
         model([[1] * (CONTEXT + 1)])

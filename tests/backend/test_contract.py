@@ -8,16 +8,14 @@ import sys
 
 from d2l_local.base import frameworks
 from d2l_local.doors.preflight import backend
-from d2l_local.install import installed
 
 import contract
 import pytest
 import small_data
+from backends import HERE, each_name
 
-HERE = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
 
-
-@pytest.mark.parametrize("name", HERE)
+@each_name
 def test_the_face_keeps_the_contract(name, tmp_path, monkeypatch):
     monkeypatch.setenv("D2L_DATA", str(small_data.write(tmp_path, 8, 4)))
     contract.keep(backend(name))
@@ -36,7 +34,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("lang", SAID)
-@pytest.mark.parametrize("name", HERE)
+@each_name
 def test_exercises_are_judged_in_the_language_of_the_notebook(name, lang, monkeypatch, capsys):
     monkeypatch.setenv("D2L_LANGUAGE", lang)
     d2l = backend(name)
@@ -45,7 +43,7 @@ def test_exercises_are_judged_in_the_language_of_the_notebook(name, lang, monkey
     assert capsys.readouterr().out.splitlines() == SAID[lang]
 
 
-@pytest.mark.parametrize("name", HERE)
+@each_name
 def test_an_exercise_that_there_is_not_is_told_from_those_of_the_framework(name):
     with pytest.raises(ValueError, match="there is no exercise ex-nothing; there is ex-") as told:
         backend(name).check("ex-nothing", 1)
@@ -57,7 +55,7 @@ def test_an_exercise_that_there_is_not_is_told_from_those_of_the_framework(name)
 
 
 @pytest.mark.parametrize("switches", ["-W error", "-OO"])
-@pytest.mark.parametrize("name", HERE)
+@each_name
 def test_the_face_is_imported_under_the_interpreter_switches_of_a_ci(name, switches):
     """MXNet asks for distutils, which warns, and makes its operators' texts of docstrings."""
     module = f"d2l_local.{frameworks.load()[name].module}"

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from d2l_local.base import frameworks
-from d2l_local.doors.preflight import backend
-from d2l_local.install import installed
 from d2l_local.measure.timeline import Timeline
 
 import numpy as np
 import pytest
-
-NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-BACKENDS = [backend(name) for name in NAMES]
+from backends import each_backend
 
 
-@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
+@each_backend
 def test_links_count_what_they_carry(d2l):
     two = d2l.Links(2)
     assert len(two.devices) == 2 and two.sent == []
@@ -74,7 +69,7 @@ def test_links_count_what_they_carry(d2l):
     assert two.difference(grad_x, 4 * x) == 0
 
 
-@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
+@each_backend
 def test_the_stages_of_a_pipeline_keep_their_orders(d2l):
     two, log = d2l.Links(2), []
     xs = [two.place(np.full((2, 2), j), 0) for j in (1, 2)]

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from d2l_local.base import frameworks
-from d2l_local.doors.preflight import backend
-from d2l_local.install import installed
 from d2l_local.measure import latency
 from d2l_local.measure.latency import read_time
 from d2l_local.measure.operators import operators, padding_and_stride
 
 import pytest
-
-NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-BACKENDS = [backend(name) for name in NAMES]
+from backends import each_backend
 
 
-@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
+@each_backend
 def test_operators_compute_what_their_shapes_say(d2l):
     for name, operator in d2l.operators(d2l.try_gpu(), 2).items():
         assert tuple(operator.run().shape) == operator.output, name
 
 
-@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
+@each_backend
 def test_copies_have_a_rate_for_each_size(d2l, one_thread):
     small, large = d2l.copy_rates(d2l.try_gpu(), [2**12, 2**22])
     assert 0 < small < large  # So small a copy takes as long as its call

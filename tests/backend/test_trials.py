@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from d2l_local.base import frameworks
-from d2l_local.doors.preflight import backend
-from d2l_local.install import installed
 from d2l_local.simulate.trials import ChainTrial, adam
 
 import numpy as np
 import pytest
-
-NAMES = [n for n, f in frameworks.load().items() if any(map(installed.version, f.distributions))]
-BACKENDS = [backend(name) for name in NAMES]
+from backends import each_backend
 
 
 def a_step(links, trial, factor=1.0, divided=False):
@@ -40,7 +35,7 @@ def a_step(links, trial, factor=1.0, divided=False):
     return step
 
 
-@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
+@each_backend
 def test_a_trial_knows_what_one_device_gets(d2l):
     links = d2l.Links(2)
     trial = d2l.ChainTrial(links, layers=3, width=4, rows=5)
@@ -56,7 +51,7 @@ def test_a_trial_knows_what_one_device_gets(d2l):
     assert trial(a_step(links, trial, factor=-1)).difference > 0.01
 
 
-@pytest.mark.parametrize("d2l", BACKENDS, ids=NAMES)
+@each_backend
 def test_a_trial_of_sizes_that_do_not_fit(d2l):
     links = d2l.Links(2)
     with pytest.raises(ValueError, match="2 devices cannot have equal parts of 5 rows"):

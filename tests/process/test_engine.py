@@ -458,18 +458,6 @@ def test_importing_again_does_nothing_again_and_only_what_is_used_is_imported():
     assert unused.isdisjoint(name.partition(".")[0] for name in result["loaded"])
 
 
-def package_alone():
-    import sys
-
-    import d2l_local  # noqa: F401
-
-    return [name for name in sys.modules if name.partition(".")[0] in ("mxnet", "numpy", "d2l")]
-
-
-def test_the_package_itself_loads_nothing():
-    assert run(package_alone) == []
-
-
 # --- The BLAS kernel ------------------------------------------------------------------------------
 
 NEWER_INTEL = "fpu sse2 avx fma avx2 avx512f avx512dq avx512cd avx512bw avx512vl amx_tile"
