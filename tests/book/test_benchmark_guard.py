@@ -74,11 +74,11 @@ def test_a_notebooks_own_end_is_no_part_of_what_others_took(tmp_path):
     def look():
         seen.append(psutil.pid_exists(int((tmp_path / "pid").read_text("utf-8"))))
 
-    benchmark = types.SimpleNamespace(
+    guard = types.SimpleNamespace(
         start=lambda: None, after_cell=lambda cell: None, stop=look, finish=look
     )
     source = "import os, pathlib\nn = pathlib.Path('pid').write_text(str(os.getpid()))"
-    execute(new_notebook(cells=[new_code_cell(source)]), tmp_path, tmp_path, benchmark=benchmark)
+    execute(new_notebook(cells=[new_code_cell(source)]), tmp_path, tmp_path, guard=guard)
     assert seen == [True, False]
 
 
