@@ -21,7 +21,6 @@ from d2l_local import torch as d2l
 from d2l_local.torch import launch
 from d2l_local.torch.launch import torchrun_script
 
-import cut_gpt
 from torch import distributed as dist
 from torch import nn
 
@@ -419,6 +418,8 @@ def test_a_transformer_is_replicated_or_sharded():
 @pytest.fixture
 def finds_cut_gpt(monkeypatch):
     """Processes of torchrun import what the benchmark cuts a GPT with."""
+    import cut_gpt
+
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(cut_gpt.__file__), prepend=os.pathsep)
 
 
