@@ -44,7 +44,7 @@ PARALLEL := --numprocesses 4 --dist worksteal
 # Whole notebooks beside each other. They do compare clocks, in ways that stand other programs.
 TWO_NOTEBOOKS := --numprocesses 2 --dist loadscope
 
-test-unit: setup  ## Test the parts of the package: a minute on two cores
+test-unit: setup  ## Test the parts of the package
 	$(PY) -m pytest --quiet $(PARALLEL) tests/unit tests/backend
 
 test: setup  ## Test the package, the builder, the text and the notebooks

@@ -920,7 +920,7 @@ def main(names: list[str]) -> None:
         for rows, needed in NEEDS.items()
         if needed > here
     }
-    report(NEEDS, names, "some 15 minutes on two H200s, 6 on one", lacking)
+    report(NEEDS, names, "6 minutes on one H100, and more on two", lacking)
 
 
 if __name__ == "__main__":

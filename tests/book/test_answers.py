@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from book.builder import answers, language, proof, render
-from book.builder.check import code, exercises
+from book.builder.check import code, exercises, untranslated
 from book.builder.cli import main
 from book.builder.notebook import BuildError, write
 
@@ -219,3 +219,10 @@ def test_two_exercises_have_two_names(tmp_path):
     text = small_chapter.bilingual(TEXT.format(body=BODY, message="pi is forgotten"), "pytorch")
     found = small_chapter.make(tmp_path, one=text, two=text).sections()
     assert answers.taken_twice(found) == ["two: ex-area is an exercise of one, too"]
+
+
+def test_what_a_check_says_is_to_be_translated(tmp_path):
+    body = BODY.replace('forgotten"}', 'forgotten", 8: "that is twice too much"}')
+    [section] = chapter(tmp_path, body).sections()
+    said = [what for _, what in untranslated.strings(section, "zh")]
+    assert said == ["[zh] not translated: 'that is twice too much'"]

@@ -25,10 +25,14 @@ SENTENCE = re.compile(r"(?<![\w./])[A-Za-z][a-z']*(?: [a-z][a-z']*){2,}(?![\w(/=
 
 
 def strings(section: Section, lang: str) -> Iterator[tuple[Block, str]]:
-    """Yield (block, what is wrong) for strings that the code prints or draws in the original."""
+    """Yield (block, what is wrong) for strings that the code prints or draws in the original.
+
+    Of a check all sentences count: they are what it says of an answer.
+    """
     for block in section.code():
         known = block.strings.get(lang, {})
-        for inner, enough in shown(block.source):
+        told = [(literal.inner, 3) for literal in literals(block.source)]
+        for inner, enough in told if block.kind == "check" else shown(block.source):
             words = WORD.findall(re.sub(r"\{[^{}]*\}", " ", inner))
             if inner not in known and len(words) >= enough:
                 yield block, f"[{lang}] not translated: {inner!r}"
