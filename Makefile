@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Another Python's packages have no business in the environments.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: always help setup run test test-unit coverage lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-again test-colab wheel test-wheel
+.PHONY: always help setup run test test-unit coverage lab notebooks check stamp bench lint types lock clean setup-web html serve test-web test-again test-plants test-colab wheel test-wheel
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -59,6 +59,9 @@ coverage: setup  ## List the lines of what needs no framework that no test reach
 
 test-again: setup  ## Run every notebook again in its kernel, after a failure, from elsewhere (slow)
 	$(PY) -m pytest --quiet -m slow tests/slow/test_notebooks.py
+
+test-plants: setup  ## Execute experiments with a false line in each; a check must notice (slow)
+	$(PY) -m pytest --quiet -m 'slow or not slow' tests/book/test_plants.py
 
 test-colab: setup  ## Run every notebook in Pythons like Colab's and Kaggle's (slow; OPTIONS="-k kaggle")
 	$(PY) -m pytest --quiet -m slow --capture=no tests/book/test_colab.py $(OPTIONS)

@@ -59,9 +59,10 @@ def parameters(check: Block) -> list[str]:
     return [name.strip() for name in match[1].split(",") if name.strip()] if match else []
 
 
-def asked(section: Section, framework: str) -> dict[int, Exercise]:
-    """Return the exercises by the lines of their blocks of code."""
-    return {b.line: exercise for exercise in exercises(section, framework) for b in exercise.code()}
+def asked(section: Section, framework: str) -> dict[str, Exercise]:
+    """Return the exercises by where their blocks of code stand."""
+    found = exercises(section, framework)
+    return {block.where: exercise for exercise in found for block in exercise.code()}
 
 
 def judging(check: Block) -> str:
@@ -139,12 +140,12 @@ def function(section: Section, exercise: Exercise, check: Block) -> str:
     lines = {english for strings in check.strings.values() for english in strings}
     source = translate(with_messages(check.source, lines), section.chapter.index(section.langs[0]))
     head = f"def check({', '.join([*parameters(check), '*', 'd2l'])}):"
-    if imports := imported(exercise, check, section.path.name):
+    if imports := imported(exercise, check):
         head += "".join(f"\n    {line}" for line in imports) + "\n"
     return CHECK.sub(head, source, count=1)
 
 
-def imported(exercise: Exercise, check: Block, where: str) -> list[str]:
+def imported(exercise: Exercise, check: Block) -> list[str]:
     """Return the imports that a check needs of the cells above it, less that of the backend."""
     names = names_of(check.source)
     wanted = (names.now | names.later) - names.bound - set(dir(builtins))
@@ -153,7 +154,7 @@ def imported(exercise: Exercise, check: Block, where: str) -> list[str]:
         known.update(_imports(block.source))
     if missing := sorted(wanted - known.keys()):
         raise BuildError(
-            f"{where}:{check.line}: the check of {exercise.id} reads {missing[0]}, "
+            f"{check.where}: the check of {exercise.id} reads {missing[0]}, "
             "which no cell above imports: make it a parameter, or define it within the check"
         )
     return list(dict.fromkeys(known[name] for name in sorted(wanted - {"d2l"})))

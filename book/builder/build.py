@@ -27,6 +27,7 @@ from book.builder.notebook import (
 )
 from book.builder.page import Page, pages
 from book.builder.provenance import Provenance, is_note, keep, put_notes, this_run
+from book.builder.story import keeping, put_machine, take_kept, tell
 from d2l_local.base.language import beginnings
 from d2l_local.machine.facts import num_gpus
 
@@ -67,13 +68,11 @@ def build_section(
     if own.parent.exists():
         built.changed |= write(own, names)
     for page in found:
-        if page.original is None or page.lang in section.translated_into:
-            with page.named():
-                warnings = renew(page, force, kernel, built)
-            built.warnings += [f"{page.where}: {what}" for what in warnings]
-        else:  # No other strings: the same program, and the same outputs
-            for cell, same in zip(page.made.code, page.original.made.code):
-                cell.outputs, cell.run, cell.code_hash = same.outputs, same.run, same.code_hash
+        with page.named():
+            warnings = [] if takes_the_originals(page) else renew(page, force, kernel, built)
+            if section.is_story:
+                warnings += renew_telling(page, force, kernel, built)
+        built.warnings += [f"{page.where}: {what}" for what in warnings]
     with found[0].named():
         committed = found[0].committed
         if kernel:
@@ -82,11 +81,26 @@ def build_section(
             proved = proof.recorded(committed)
     for page in found:
         page.made.proved = proved
-        missing = values.fill(page.made, section.translations(page.lang))
+        missing = values.fill(page.made, page)
         built.warnings += [f"{page.where}: {what}" for what in missing]
         put_notes(page.made, section.chapter.word(page.lang, "stale"))
+        put_machine(page)
         built.changed |= write(page.path, dump(page.made))
     return built
+
+
+def takes_the_originals(page: Page) -> bool:
+    """Whether a page has the original's outputs, which it is given: it is the same program.
+
+    So are a story's cells that work, and all cells whose strings a language does not translate.
+    """
+    if page.original is None:
+        return False
+    if not page.section.is_story and page.lang in page.section.translated_into:
+        return False
+    for cell, same in zip(page.made.work, page.original.made.work):
+        cell.take(same)
+    return True
 
 
 def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
@@ -97,7 +111,7 @@ def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
     warnings = []
     notebook = page.made
     if page.committed is not None:
-        keep(notebook, page.committed)
+        keep(notebook, page.committed, notebook.work)
     provenance = Provenance(notebook)
     ready = renewable(provenance, force)
     if ready and kernel:
@@ -114,8 +128,36 @@ def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
         for cell in ready:
             cell.empty()
         built.emptied += len(ready)
-    built.cells += len(notebook.code)
+    built.cells += len(notebook.work)
     return [*warnings, *stale(notebook)]
+
+
+def renew_telling(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
+    """Give a story's cells that tell their outputs, from what is kept, unless they have them.
+
+    Returns what its author should know of it.
+    """
+    notebook = page.made
+    telling = [cell for cell in notebook.code if notebook.tells(cell)]
+    if page.committed is not None:
+        keep(notebook, page.committed, telling)
+    provenance = Provenance(notebook)
+    built.cells += len(telling)
+    if all(map(provenance.holds, telling)) and not force:
+        return []
+    if not kernel:
+        names = ", ".join(cell.id for cell in telling)
+        return [f"are told anew once they may be executed: {names}"]
+    root = page.section.chapter.root
+    tell(notebook, root / "build" / page.framework / page.lang, root)
+    if problems := [what for cell in telling for what in outputs(cell)]:
+        raise BuildError("\n".join(problems))
+    run = this_run()
+    for cell in telling:
+        cell.run = cell.run or run
+        cell.code_hash = Provenance(notebook).code_hash(cell.id, cell.run)
+    built.executed += len(telling)
+    return []
 
 
 def renewable(provenance: Provenance, force: bool = False) -> list[Cell]:
@@ -132,7 +174,7 @@ def renewable(provenance: Provenance, force: bool = False) -> list[Cell]:
             return gpus_needed(cell) <= provenance.here
         return not provenance.holds(cell) and not provenance.out_of_reach(cell)
 
-    return [cell for cell in provenance.notebook.code if is_to_be_new(cell)]
+    return [cell for cell in provenance.notebook.work if is_to_be_new(cell)]
 
 
 def with_others(provenance: Provenance, ready: list[Cell]) -> list[Cell]:
@@ -147,18 +189,22 @@ def with_others(provenance: Provenance, ready: list[Cell]) -> list[Cell]:
         return max(had, gpus_needed(cell)) <= provenance.here
 
     ids = {cell.id for cell in ready}
-    return [cell for cell in provenance.notebook.code if cell.id in ids or as_well(cell)]
+    return [cell for cell in provenance.notebook.work if cell.id in ids or as_well(cell)]
 
 
 def renew_cells(provenance: Provenance, cells: list[Cell], folder: Path, root: Path) -> None:
     """Execute a notebook as a whole, and take the new outputs of some cells."""
     folder.mkdir(parents=True, exist_ok=True)
-    fresh, run = executed_quietly(bare(provenance.notebook), folder, root)
+    node = bare(provenance.notebook.work)
+    if provenance.notebook.form:
+        node = keeping(node)
+    fresh, run = executed_quietly(node, folder, root)
     made = {cell.id: cell for cell in fresh.cells}
+    kept = {name: take_kept(cell) for name, cell in made.items()}
     if problems := [p for cell in cells for p in outputs(made[cell.id])]:
         raise BuildError("\n".join(problems))
     for cell in cells:
-        cell.outputs, cell.run = made[cell.id].outputs, run
+        cell.outputs, cell.run, cell.kept = made[cell.id].outputs, run, kept[cell.id]
         cell.code_hash = provenance.code_hash(cell.id, run)
 
 
@@ -203,19 +249,20 @@ def run_notebook(section: Section, path: Path) -> Ran:
     notebook.cells = [cell for cell in notebook.cells if not is_note(cell)]
     folder = root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = bare(notebook)
+    fresh = keeping(bare(notebook.code)) if notebook.form else bare(notebook.code)
     try:
         execute(fresh, folder, root, again=ran.again)
     except BuildError as error:
         ran.error = error
     provenance, run = Provenance(notebook), this_run()
-    for cell, made in zip(notebook.code, fresh.cells):
+    for cell, made in zip(notebook.code, [made for made in fresh.cells if made.id != "keep"]):
         cell.empty()
+        cell.kept = take_kept(made)
         if made.execution_count:
             cell.outputs, cell.run = made.outputs, run
             cell.code_hash = provenance.code_hash(cell.id, run)
             ran.cells += 1
-    values.fill(notebook, section.translations(lang))
+    values.fill(notebook, Page(section, framework, lang, None))
     write(folder / path.name, dump(notebook))
     ran.devices, ran.seconds = devices(fresh), time.monotonic() - started
     return ran

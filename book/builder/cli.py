@@ -99,32 +99,32 @@ def in_short(warnings: list[Problem], chosen: bool) -> list[str]:
 def command_stamp(chapter: Chapter, args: argparse.Namespace) -> int:
     for section in chapter.sections(args.section):
         for block in restamp(section):
-            print(f"{section.path.name}:{block.line}: [{block.lang}/{block.id}] stamped")
+            print(f"{block.where}: [{block.lang}/{block.id}] stamped")
     return 0
 
 
 def command_format(chapter: Chapter, args: argparse.Namespace) -> int:
     for section in chapter.sections(args.section):
-        formatted = laid_out(section)
-        if formatted != section.path.read_text("utf-8"):
-            write(section.path, formatted)
-            print(f"{section.path.name} formatted")
+        for path, formatted in laid_out(section).items():
+            if write(path, formatted):
+                print(f"{path.name} formatted")
     return 0
 
 
-def laid_out(section: Section) -> str:
-    """Return a text with its code laid out by ruff, which knows how to treat notebooks' cells.
+def laid_out(section: Section) -> dict[Path, str]:
+    """Return a section's files with code laid out by ruff, which knows how to treat cells.
 
     A comment counts with its first language's part: a notebook has one of them.
     """
-    lines = section.path.read_text("utf-8").split("\n")
     cells = [each for block in section.code() for each in (block, *block.denials)]
     formatted = format_code([cell.source for cell in cells], section.chapter.root)
+    paths = [section.path, *section.chapter.main_lines(section.path).values()]
+    lines = {path.name: path.read_text("utf-8").split("\n") for path in paths}
     for cell, new in sorted(zip(cells, formatted), key=lambda pair: -pair[0].line):
-        old = cell.source.split("\n")
-        begins = next(i for i in range(cell.line, len(lines)) if lines[i : i + len(old)] == old)
-        lines[begins : begins + len(old)] = with_languages(new, cell.source).split("\n")
-    return "\n".join(lines)
+        file, old = lines[cell.file], cell.source.split("\n")
+        begins = next(i for i in range(cell.line, len(file)) if file[i : i + len(old)] == old)
+        file[begins : begins + len(old)] = with_languages(new, cell.source).split("\n")
+    return {path: "\n".join(lines[path.name]) for path in paths}
 
 
 def format_code(sources: list[str], root: Path) -> list[str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PROSE = ("predict", "aside", "exercise", "hint", "solution", "reference")
 PARTS = ("stub", "check", "solution", "wrong")  # Of an exercise's code
-CODE_KINDS = ("aside", "score", "denial", *PARTS)
+CODE_KINDS = ("aside", "score", "tell", "denial", "plant", *PARTS)
 CHECK = re.compile(r"^def check\(([\w, ]*)\):$", re.MULTILINE)  # How a check begins
 OUT_OF_SIGHT = ("check", "solution")  # Of an exercise's code: no cell has it
 FOLDED = ("aside", "hint", "solution")
@@ -54,11 +54,17 @@ class Block:
     level: int = 0  # How hard it is, from 1 to 3
     refused: str = ""  # What is said to a wrong answer, or to a false measurement
     denials: list[Block] = field(default_factory=list)  # The false measurements of code
+    plants: list[Block] = field(default_factory=list)  # False lines in the place of the code's own
+    file: str = ""  # The name of the text
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
 @dataclass
 class Strings:
-    """Translations of strings, of the cell before them or of all cells of the section."""
+    """Translations of strings, of the cell before them or of all cells of the text."""
 
     line: int
     lang: str
@@ -80,6 +86,7 @@ class Section:
     translated_into: set[str] = field(default_factory=set)
     draft: bool = False
     exercises: bool = True  # Whether it closes with a summary and exercises
+    form: str = ""  # "story", or the older form
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
     @property
@@ -93,6 +100,33 @@ class Section:
             if block.lang and block.kind != "reference":
                 twins.setdefault(block.id, {})[block.lang] = block
         return twins
+
+    @property
+    def is_story(self) -> bool:
+        return self.form == "story"
+
+    def paired(self, block: Block) -> bool:
+        """Whether a prose block has a twin: in a story, what opens a heading or asks the reader."""
+        return not self.is_story or bool(block.kind) or block.source.startswith("#")
+
+    def passages(self, lang: str) -> dict[str, list[Block]]:
+        """Return a story's prose in a language, without what asks, by the ids of its headings."""
+        found: dict[str, list[Block]] = {}
+        for block in self.blocks:
+            if block.lang == lang and not block.kind:
+                if block.source.startswith("#") or not found:
+                    found[block.id] = []
+                [*found.values()][-1].append(block)
+        return found
+
+    def original(self, block: Block) -> str | None:
+        """Return what a translation is held against; None if there is nothing."""
+        lang = self.langs[0]
+        if self.is_story and not block.kind:
+            passage = self.passages(lang).get(block.id)
+            return "\n\n".join(each.source for each in passage) if passage else None
+        twin = self.twins().get(block.id, {}).get(lang)
+        return twin.source if twin else None
 
     def code(self) -> list[Block]:
         return [block for block in self.blocks if not block.lang]
@@ -108,6 +142,10 @@ class Section:
     def denials_of(self, block: Block, framework: str) -> list[Block]:
         """Return the false measurements of a cell in one framework."""
         return [denial for denial in block.denials if self._is_in(denial, framework)]
+
+    def plants_of(self, block: Block, framework: str) -> list[Block]:
+        """Return the false lines for a cell in one framework."""
+        return [plant for plant in block.plants if self._is_in(plant, framework)]
 
     def _is_in(self, block: Block, framework: str) -> bool:
         """Whether a framework's notebooks have a block, as far as its tags say."""
@@ -135,10 +173,10 @@ class Section:
         return translate(source, self.chapter.index(lang))
 
     @cached_property
-    def order(self) -> dict[int, int]:
-        """Return the place of each block by its line; twins have the same."""
-        places: dict[str | int, int] = {}
-        return {b.line: places.setdefault(b.id or b.line, len(places)) for b in self.blocks}
+    def order(self) -> dict[str, int]:
+        """Return the place of each block by where it stands; twins have the same."""
+        places: dict[str, int] = {}
+        return {b.where: places.setdefault(b.id or b.where, len(places)) for b in self.blocks}
 
 
 @dataclass

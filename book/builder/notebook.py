@@ -6,6 +6,9 @@ its cells, which the web book reads, too:
 
     {"runs": [{"machine": {"cores": 2, ...}, "date": "2026-11-21", "versions": {...}}]}
     {"id": "loops_1", "frameworks": ["mxnet"], "order": 4, "run": 0, "code": "5f0c2a91d3e4"}
+
+In a notebook of the form `story` cells also remember what they have `kept` (`book.builder.kept`),
+and what answers a question stands in a fold of prose, since GitHub folds no outputs.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import copy
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +38,8 @@ LANGUAGE = {
     "nbconvert_exporter": "python",
     "pygments_lexer": "ipython3",
 }
+TELLING = ("tell", "score", "guess", "stub", "check")  # Of a story's cells: they measure nothing
+ANSWER = "answer"  # The kind of a cell that the builder adds: what a question was answered with
 Run = dict[str, Any]  # Machine, date and versions, and what others took of the machine meanwhile
 
 
@@ -59,10 +65,16 @@ class Cell:
     execution_count: int | None = field(default=None, compare=False)  # As it was read
     run: Run | None = field(default=None, compare=False)  # That the outputs come from
     code_hash: str | None = field(default=None, compare=False)  # The hash of what made them
+    kept: dict[str, str] = field(default_factory=dict, compare=False)  # Values, as text, by name
 
     def empty(self) -> None:
         """Take the outputs away, and what is recorded of them."""
-        self.outputs, self.run, self.code_hash = [], None, None
+        self.outputs, self.run, self.code_hash, self.kept = [], None, None, {}
+
+    def take(self, other: Cell) -> None:
+        """Take over the outputs of another cell, and what is recorded of them."""
+        self.outputs, self.run, self.code_hash = other.outputs, other.run, other.code_hash
+        self.kept = other.kept
 
 
 @dataclass
@@ -71,6 +83,22 @@ class Notebook:
 
     cells: list[Cell]
     proved: dict[str, str] = field(default_factory=dict)
+    form: str = ""
+    published: str = ""  # How a story's fold is titled that holds a published answer
+
+    def tells(self, cell: Cell) -> bool:
+        """Whether a code cell only tells what others have kept: it can be executed anywhere."""
+        return self.form == "story" and cell.kind in TELLING
+
+    @property
+    def work(self) -> list[Cell]:
+        """Return the code cells that are executed where they measure: but in a story, all."""
+        return [cell for cell in self.code if not self.tells(cell)]
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """Return what its cells have kept in the end."""
+        return {name: text for cell in self.code for name, text in cell.kept.items()}
 
     @property
     def code(self) -> list[Cell]:
@@ -122,7 +150,21 @@ def read_notebook(path: Path) -> Notebook | None:
         raise BuildError(f"{path}: {what}; take it from git, or delete it and build it") from None
     about = node.metadata.get(ABOUT, {})
     runs = about.get("runs", [])
-    return Notebook([_read(cell, runs) for cell in node.cells], about.get("proved", {}))
+    cells = [_read(cell, runs) for cell in with_answers(node).cells]
+    return Notebook(cells, about.get("proved", {}), about.get("form", ""))
+
+
+def with_answers(node: NotebookNode) -> NotebookNode:
+    """Return a notebook as nbformat has it with the answers in the outputs that they come from."""
+    cells: list[NotebookNode] = []
+    for cell in node.cells:
+        about = cell.metadata.get(ABOUT, {})
+        if about.get("kind") == ANSWER:
+            cells[-1].outputs = about["outputs"]
+        else:
+            cells.append(cell)
+    node.cells = cells
+    return node
 
 
 def _read(node: NotebookNode, runs: list[Run]) -> Cell:
@@ -144,6 +186,7 @@ def _read(node: NotebookNode, runs: list[Run]) -> Cell:
         execution_count=node.get("execution_count"),
         run=runs[run] if run < len(runs) else None,
         code_hash=about.get("code"),
+        kept=about.get("kept", {}),
     )
 
 
@@ -157,6 +200,8 @@ def dump(notebook: Notebook) -> str:
         if cell.run and cell.run not in runs:
             runs.append(cell.run)
     node = new_notebook(cells=[_written(cell, runs) for cell in notebook.cells])
+    if notebook.form:
+        node.cells = [each for cell in node.cells for each in _answer(cell, notebook.published)]
     for number, cell in enumerate(code_cells(node), 1):
         executed = ABOUT in cell.metadata and "run" in cell.metadata[ABOUT]
         cell.execution_count = number if executed else None
@@ -164,6 +209,8 @@ def dump(notebook: Notebook) -> str:
             if "execution_count" in output:
                 output.execution_count = number
     about = {"runs": runs, **({"proved": notebook.proved} if notebook.proved else {})}
+    if notebook.form:
+        about["form"] = notebook.form
     python = {"version": runs[0]["versions"]["python"]} if runs else {}
     node.metadata.update(kernelspec=KERNEL, language_info={**LANGUAGE, **python}, **{ABOUT: about})
     nbformat.validate(node)
@@ -191,7 +238,7 @@ def _written(cell: Cell, runs: list[Run]) -> NotebookNode:
     if cell.shown is not None:
         about.update(template=cell.source, values=cell.values)
     if cell.run:
-        about.update(run=runs.index(cell.run), code=cell.code_hash)
+        about.update(run=runs.index(cell.run), code=cell.code_hash, kept=cell.kept)
     about = {key: value for key, value in about.items() if value not in ("", {}, None)}
     metadata = {**cell.metadata, ABOUT: about}
     node: NotebookNode
@@ -204,11 +251,31 @@ def _written(cell: Cell, runs: list[Run]) -> NotebookNode:
     return node
 
 
-def bare(notebook: Notebook) -> NotebookNode:
-    """Return a notebook for a kernel, without outputs: its code cells are those of `code`."""
+def _answer(cell: NotebookNode, title: str) -> list[NotebookNode]:
+    """Return a cell; one that answers a question without its outputs, and those in a fold."""
+    if "predict" not in cell.metadata[ABOUT] or not cell.outputs:
+        return [cell]
+    said = "\n".join(
+        str(out.get("text") or out.data.get("text/plain", "")).rstrip()
+        for out in cell.outputs
+        if "guess" not in data_of(out)  # That nobody has guessed yet
+    )
+    fold = new_markdown_cell(
+        f"<details><summary>{title}</summary>\n\n```\n{said}\n```\n\n</details>",
+        id=f"{cell.id}-{ANSWER}",
+        metadata={ABOUT: {**cell.metadata[ABOUT], "kind": ANSWER, "outputs": cell.outputs}},
+    )
+    for key in ("predict", "run", "code", "kept"):
+        fold.metadata[ABOUT].pop(key, None)
+    cell.outputs = []
+    return [cell, fold]
+
+
+def bare(code: Iterable[Cell]) -> NotebookNode:
+    """Return a notebook of code cells for a kernel, without outputs."""
     cells = [
         new_code_cell(cell.source, id=cell.id, metadata=copy.deepcopy(cell.metadata))
-        for cell in notebook.code
+        for cell in code
     ]
     node: NotebookNode = new_notebook(cells=cells)
     return node

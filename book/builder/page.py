@@ -37,6 +37,23 @@ class Page:
         """Return what the text makes, which has no outputs before it is built."""
         return render.notebook(self.section, self.framework, self.lang)
 
+    def translations(self) -> dict[str, str]:
+        """Return what this language says of the strings of the code."""
+        return self.section.translations(self.lang)
+
+    def of_section(self, name: str) -> dict[str, str] | None:
+        """Return what the notebook of another section has kept; None if there is no such one."""
+        there = self.notebook_of(name)
+        return there.kept if there else None
+
+    def notebook_of(self, name: str) -> Notebook | None:
+        """Return the committed notebook that a link from here to a section leads to."""
+        chapter = self.section.chapter
+        if name not in (entry.name for entry in chapter.outline):
+            return None
+        framework, lang = chapter.edition(name, self.framework, self.lang)
+        return read_notebook(chapter.notebook_path(framework, lang, name))
+
     @functools.cached_property
     def committed(self) -> Notebook | None:
         return read_notebook(self.path)

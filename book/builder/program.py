@@ -11,6 +11,7 @@ from pathlib import Path
 
 from book.builder.language import without_strings
 
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 DATA = Path(__file__).parents[2] / "d2l_local/data"  # What the package holds
 LOADS = {  # What a cell may say that loads it, and the file
     r"\b(?:load_data_fashion_mnist|FashionMNIST|train_lenet_dist)\b": "fashion-mnist-sample.tar.xz",
@@ -67,6 +68,16 @@ class _Decided(ast.NodeTransformer):
 
 def _is_on_gpu(test: ast.expr) -> bool:
     return isinstance(test, ast.Name) and test.id == "on_gpu"
+
+
+@functools.cache
+def definitions(source: str) -> str:
+    """Return what a cell imports and defines, which measures nothing."""
+    try:
+        tree = ast.parse(as_python(source))
+    except SyntaxError:
+        return ""
+    return "\n".join(ast.unparse(node) for node in tree.body if isinstance(node, DEFINITIONS))
 
 
 @functools.cache

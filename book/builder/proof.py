@@ -79,7 +79,7 @@ def _fails(exercise: Exercise, folder: Path, root: Path) -> list[str]:
         if not any(verdict == was and message in text for was, text in said):
             heard = "; ".join(text for _, text in said) or "nothing"
             problems.append(
-                f"the {blocks[0].kind} in line {blocks[0].line} must get “{message or verdict}”, "
+                f"the {blocks[0].kind} in {blocks[0].where} must get “{message or verdict}”, "
                 f"and the check says: {heard}"
             )
     return problems

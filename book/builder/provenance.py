@@ -11,6 +11,7 @@ are executed again. What asks the reader, and measures nothing, can be made anew
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import platform
 from collections.abc import Callable
@@ -19,12 +20,13 @@ from importlib import metadata
 from book.builder.dependencies import because, code_hashes
 from book.builder.model import PARTS
 from book.builder.notebook import Cell, Notebook, Run, gpus_needed
-from book.builder.program import code_key, decided
+from book.builder.program import code_key, decided, definitions
 from d2l_local.base import frameworks
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.machine.facts import facts, in_words, num_gpus
 
 NOTE = "stale"  # The kind of a cell that the builder adds below a stale output
+MACHINE = "machine"  # And of that which says where a story's outputs come from
 CHANGED = "what made its output has changed"
 
 
@@ -50,18 +52,32 @@ def code_hashes_of(notebook: Notebook, on_gpu: bool) -> dict[str, str]:
     """Return for each code cell, by id, the hash of what its output depends on, with GPUs or none.
 
     The set-up cell counts for nothing, since it does nothing here, but for the language that it
-    may set: that counts for all.
+    may set: that counts for all. But a story's work is the same in all languages, and what tells
+    depends on what is kept, wherever that was measured.
     """
-    cells = notebook.code
+    cells = notebook.work
     sources = ["" if cell.id == "setup" else decided(cell.source, on_gpu) for cell in cells]
-    language = [
-        line
-        for cell in cells
-        if cell.id == "setup"
-        for line in cell.source.splitlines()
-        if "D2L_LANGUAGE" in line
-    ]
-    return {cell.id: code for cell, code in zip(cells, code_hashes(sources, "".join(language)))}
+    hashes = code_hashes(sources, "" if notebook.form else language_of(notebook))
+    return {**dict(zip((cell.id for cell in cells), hashes)), **hashes_of_telling(notebook)}
+
+
+def language_of(notebook: Notebook) -> str:
+    """Return the lines of a notebook's set-up that choose its language."""
+    setup = [cell.source for cell in notebook.code if cell.id == "setup"]
+    lines = [line for source in setup for line in source.splitlines()]
+    return "".join(line for line in lines if "D2L_LANGUAGE" in line)
+
+
+def hashes_of_telling(notebook: Notebook) -> dict[str, str]:
+    """Return for a story's cells that tell, by id, the hash of all that is kept and told so far."""
+    told, hashes = hashlib.sha256(language_of(notebook).encode()), {}
+    for cell in notebook.code if notebook.form else ():
+        if notebook.tells(cell):
+            told.update(code_key(cell.source).encode())
+            hashes[cell.id] = told.hexdigest()[:12]
+        else:
+            told.update(f"{sorted(cell.kept.items())}{definitions(cell.source)}".encode())
+    return hashes
 
 
 def gpus_of(cell: Cell) -> int:
@@ -102,13 +118,13 @@ class Provenance:
         return self._code_hashes[on_gpu][name]
 
     def out_of_reach(self, cell: Cell) -> bool:
-        """Whether an output takes more GPUs than there are here."""
-        return gpus_of(cell) > self.here
+        """Whether an output takes more GPUs than there are here; what only tells takes none."""
+        return not self.notebook.tells(cell) and gpus_of(cell) > self.here
 
     def holds(self, cell: Cell) -> bool:
         """Whether a cell's output is that of its code, on as many GPUs as it needs."""
         same = cell.run is not None and cell.code_hash == self.code_hash(cell.id, cell.run)
-        return same and not without_gpus(cell)
+        return same and (self.notebook.tells(cell) or not without_gpus(cell))
 
     def stale(self) -> dict[str, tuple[int, str]]:
         """Return the cells, by id, whose outputs do not hold and can't be made anew here.
@@ -129,7 +145,7 @@ class Provenance:
         known = any(cell.id == other.id for other in now.notebook.code)
         if known and cell.code_hash != now.code_hash(cell.id, cell.run):
             return changed(cell.id, self.notebook, now.notebook) or CHANGED
-        if why := without_gpus(cell):
+        if not self.notebook.tells(cell) and (why := without_gpus(cell)):
             return f"{why}, and here are as many as it needs"
         return None
 
@@ -151,7 +167,8 @@ def put_notes(notebook: Notebook, text: str) -> None:
 
 
 def is_note(cell: Cell) -> bool:
-    return cell.kind == NOTE
+    """Whether the builder has added a cell once there were outputs."""
+    return cell.kind in (NOTE, MACHINE)
 
 
 def changed(name: str, then: Notebook, now: Notebook) -> str | None:
@@ -173,15 +190,15 @@ def changed(name: str, then: Notebook, now: Notebook) -> str | None:
     return None
 
 
-def keep(notebook: Notebook, committed: Notebook) -> None:
-    """Give a notebook the outputs of its committed predecessor that hold, with their records.
+def keep(notebook: Notebook, committed: Notebook, cells: list[Cell]) -> None:
+    """Give cells of a notebook the outputs of its committed predecessor that hold, with records.
 
     Cells are matched by their hash. An output that cannot be made anew here is kept where only
     what the cell depends on has changed, or else by the cell of its name.
     """
     now, before = Provenance(notebook), Provenance(committed)
     old = [cell for cell in committed.code if cell.run]
-    new = notebook.code
+    new = cells
     ways: list[Callable[[Cell, Cell], bool]] = [
         lambda cell, was: was.run is not None and was.code_hash == now.code_hash(cell.id, was.run),
         lambda cell, was: (
@@ -194,6 +211,6 @@ def keep(notebook: Notebook, committed: Notebook) -> None:
             found = [was for was in old if matched(cell, was)]
             if found:
                 was = next((was for was in found if was.id == cell.id), found[0])
-                cell.outputs, cell.run, cell.code_hash = was.outputs, was.run, was.code_hash
+                cell.take(was)
                 old = [other for other in old if other is not was]
                 new = [other for other in new if other is not cell]

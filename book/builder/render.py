@@ -40,20 +40,17 @@ def notebook(section: Section, framework: str, lang: str) -> Notebook:
     """Return the notebook of one framework in one language, without outputs."""
     blocks = [b for b in section.blocks_of(framework, lang) if b.kind != "wrong"]
     cells = opening(section, blocks[0], framework, lang)
-    last, count, question = blocks[0].id, 0, None
+    question = None
+    names = names_of_code(section, framework)
     asked = answers.asked(section, framework)
     for number, block in enumerate(blocks[1:], 1):
-        if block.lang:
-            last, count = block.id, 0
-        else:  # Numbered within its prose, so that a new cell renames few others
-            count += 1
-        name = f"{last}_{count}" if count else last
-        if block.kind == "solution" and block.line in asked:
+        name = block.id if block.lang else names[block.where]
+        if block.kind == "solution" and block.where in asked:
             cells = with_solution(section, cells, block, lang, name)
             continue
         cells.append(cell_of(section, block, lang, name))
-        if block.kind == "check" and block.line in asked:
-            cells[-1].source = answers.call(asked[block.line], block)
+        if block.kind == "check" and block.where in asked:
+            cells[-1].source = answers.call(asked[block.where], block)
         if block.kind == "predict":
             question = block
             if takes_a_guess(blocks[number + 1 :]):
@@ -66,7 +63,24 @@ def notebook(section: Section, framework: str, lang: str) -> Notebook:
     for cell in cells:
         if cell.cell_type == "markdown":
             cell.source = with_editions(section, cell.source, framework, lang)
-    return Notebook(cells)
+    published = section.chapter.word(lang, "published")
+    return Notebook(cells, form=section.form, published=published)
+
+
+def names_of_code(section: Section, framework: str) -> dict[str, str]:
+    """Return the names of code cells, by where they stand: the same in all languages.
+
+    They are numbered within the original's prose, so that a new cell renames few others.
+    """
+    names: dict[str, str] = {}
+    last, count = "", 0
+    for block in section.blocks_of(framework, section.langs[0]):
+        if block.lang:
+            last, count = block.id, 0
+        elif block.kind != "wrong":
+            count += 1
+            names[block.where] = f"{last}_{count}"
+    return names
 
 
 def opening(section: Section, block: Block, framework: str, lang: str) -> list[Cell]:
@@ -88,7 +102,8 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[C
         fold_code(cells[-1], word("setup"))
     if rest.strip():
         takes = minutes(section, framework)
-        time = words(section, "time" if takes["exercises"] else "time-short", lang, takes)
+        form = "time" if takes["exercises"] else "time-short"
+        time = words(section, "time-lab" if takes["lab"] else form, lang, takes)
         shown = rest.strip().replace(TIME, time)
         cells.append(new_cell(section, block, "markdown", block.id, shown))
     return cells
@@ -130,7 +145,7 @@ def with_solution(
         cells[-1].source = f"{before}\n\n{code}\n\n</details>"
         return cells
     word = partial(section.chapter.word, lang)
-    shown = prose(Block(code, block.line, lang, kind="solution"), word)
+    shown = prose(Block(code, block.line, lang, kind="solution", file=block.file), word)
     return [*cells, new_cell(section, block, "markdown", name, shown)]
 
 
@@ -149,7 +164,7 @@ def new_cell(
         name,
         source,
         frameworks=only or of,
-        order=section.order[block.line],
+        order=section.order[block.where],
         kind=block.kind if kind is None else kind,
     )
 

@@ -15,28 +15,27 @@ def stamp_of(source: str) -> str:
 
 def stale(section: Section) -> list[Block]:
     """Return the translations whose original has changed since they were stamped."""
-    original = section.langs[0]
     return [
         block
-        for group in section.twins().values()
-        for lang, block in group.items()
-        if lang != original and original in group and block.of != stamp_of(group[original].source)
+        for block in section.blocks
+        if block.lang in section.langs[1:] and block.kind != "reference" and section.paired(block)
+        if (original := section.original(block)) is not None and block.of != stamp_of(original)
     ]
 
 
 def restamp(section: Section) -> list[Block]:
-    """Renew the stamps of stale blocks; nothing but their `of` changes in the file."""
+    """Renew the stamps of stale blocks; nothing but their `of` changes in the files."""
     blocks = stale(section)
-    if blocks:
-        with open(section.path, encoding="utf-8", newline="") as file:
+    for path in sorted({section.path.with_name(block.file) for block in blocks}):
+        with open(path, encoding="utf-8", newline="") as file:
             lines = file.read().split("\n")
-        for block in blocks:
-            of = stamp_of(section.twins()[block.id][section.langs[0]].source)
+        for block in [block for block in blocks if block.file == path.name]:
+            of = stamp_of(section.original(block) or "")
             line = lines[block.line - 1]
             if block.of is None:
                 line = re.sub(r"\s*\}(\s*)$", rf', "of": "{of}"}}\1', line)
             else:
                 line = re.sub(r'("of"\s*:\s*)"[^"]*"', rf'\g<1>"{of}"', line)
             lines[block.line - 1] = line
-        write(section.path, "\n".join(lines))
+        write(path, "\n".join(lines))
     return blocks

@@ -23,8 +23,9 @@ from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbformat import NotebookNode
 
 NUMBERS = ("minutes", "level")  # That only an exercise has
-FRONT_MATTER = ("frameworks", "names", "exercises", "draft")
-TAGS = (IGNORED, "raises-exception", *model.CODE_KINDS)  # Of code, and `gpus-N`
+FRONT_MATTER = ("frameworks", "names", "exercises", "draft", "form")
+STORY = "story"  # The form that is told from one machine
+TAGS = (IGNORED, "raises-exception", "slow", *model.CODE_KINDS)  # Of code, and `gpus-N`
 
 
 class Chapter(Settings):
@@ -32,10 +33,12 @@ class Chapter(Settings):
 
     def __init__(self, root: Path):
         super().__init__(root)
-        self._read: dict[Path, tuple[str, Section]] = {}  # Reading takes half a second each
+        # Reading takes half a second each
+        self._read: dict[Path, tuple[dict[Path, str], Section]] = {}
 
     def sections(self, names: Iterable[str] | None = None) -> list[Section]:
-        texts = sorted((self.root / "chapters/text").glob("*.md"))
+        folder = self.root / "chapters/text"
+        texts = [path for path in sorted(folder.glob("*.md")) if "." not in path.stem]
         unknown = set(names or ()) - {text.stem for text in texts}
         if unknown:
             raise BuildError(f"no text for {', '.join(sorted(unknown))} in chapters/text")
@@ -73,13 +76,55 @@ class Chapter(Settings):
 
     def section(self, path: Path) -> Section:
         """Read a text, unless it is the one that was read last time."""
-        text = read_text(path, self.root)
-        if path not in self._read or self._read[path][0] != text:
-            self._read[path] = text, self.parse(path, text)
+        files = [path, *self.main_lines(path).values()]
+        texts = {file: read_text(file, self.root) for file in files}
+        if path not in self._read or self._read[path][0] != texts:
+            self._read[path] = texts, self.parse(path, texts)
         return self._read[path][1]
 
-    def parse(self, path: Path, text: str) -> Section:
+    def main_lines(self, path: Path) -> dict[str, Path]:
+        """Return the texts that only one framework's notebooks begin with, by framework."""
+        found = {name: path.with_name(f"{path.stem}.{name}.md") for name in self.frameworks}
+        return {name: file for name, file in found.items() if file.exists()}
+
+    def parse(self, path: Path, texts: dict[Path, str]) -> Section:
         """Take a text apart, and say where it breaks the format."""
+        where = path.relative_to(self.root)
+        front_matter, blocks, strings = self.read_file(path, texts[path])
+        langs = {part.lang for part in strings}
+        for framework, file in reversed(self.main_lines(path).items()):
+            _, own, more = self.read_file(file, texts[file])
+            for block in own:
+                if others := {*self.frameworks} & {*block.tags} - {framework}:
+                    what = f"{min(others)}, in the main line of {framework}"
+                    raise BuildError(f"{block.where}: the tag {what}")
+                for each in (block, *block.denials, *block.plants):
+                    each.tags = [*dict.fromkeys([*each.tags, framework])]
+            blocks, langs = [*own, *blocks], langs | {part.lang for part in more}
+        named = words_of(front_matter, "frameworks", where)
+        if not named or set(named) - set(self.frameworks):
+            raise BuildError(
+                f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
+            )
+        refuse_taken_ids(blocks)
+        section = Section(path, blocks, langs_of(blocks), named, [], self, langs)
+        if not section.langs:
+            raise BuildError(f"{where}: no prose")
+        for lang in section.langs:
+            for framework in named:
+                refuse_missing_title(section.blocks_of(framework, lang), lang, where)
+        section.names = words_of(front_matter, "names", where)
+        section.draft = yes_or_no(front_matter, "draft", False, where)
+        section.exercises = yes_or_no(front_matter, "exercises", True, where)
+        section.form = front_matter.get("form", "")
+        if section.form not in ("", STORY):
+            raise BuildError(f"{where}: the front matter may say `form: {STORY}`")
+        if section.draft:
+            leave_out_untranslated(section)
+        return section
+
+    def read_file(self, path: Path, text: str) -> tuple[NotebookNode, list[Block], list[Strings]]:
+        """Return the front matter of a file, its blocks, and what translates their strings."""
         where = path.relative_to(self.root)
         try:
             parsed = myst_to_notebook(text, add_source_map=True)
@@ -91,11 +136,6 @@ class Chapter(Settings):
         ) as error:
             what = " ".join(str(error).split()[:40])
             raise BuildError(f"{where}: {what}") from None
-        named = words_of(parsed.metadata, "frameworks", where)
-        if not named or set(named) - set(self.frameworks):
-            raise BuildError(
-                f"{where}: the front matter must say `frameworks:`, of {list(self.frameworks)}"
-            )
         unknown = set(parsed.metadata) - {*FRONT_MATTER, "source_map"}
         if unknown:
             listed, known = ", ".join(sorted(map(str, unknown))), ", ".join(FRONT_MATTER)
@@ -104,23 +144,18 @@ class Chapter(Settings):
         parts = [read_block(cell, line, where) for cell, line in zip(parsed.cells, lines)]
         for part in parts:
             if isinstance(part, Block):
+                part.file = path.name
                 refuse_tags(part, list(self.frameworks), where)
         parts = give_denials(parts, where)
         blocks = [part for part in parts if isinstance(part, Block)]
-        refuse_taken_ids(blocks, where)
-        langs = list(dict.fromkeys(block.lang for block in blocks if block.lang))
-        if not langs:
-            raise BuildError(f"{where}: no prose")
-        for lang in langs:
-            refuse_missing_title(blocks, lang, where)
-        translated_into = give_strings(parts, langs, where)
-        names = words_of(parsed.metadata, "names", where)
-        section = Section(path, blocks, langs, named, names, self, translated_into)
-        section.draft = yes_or_no(parsed.metadata, "draft", False, where)
-        section.exercises = yes_or_no(parsed.metadata, "exercises", True, where)
-        if section.draft:
-            leave_out_untranslated(section)
-        return section
+        strings = [part for part in parts if isinstance(part, Strings)]
+        give_strings(parts, langs_of(blocks), where, parsed.metadata.get("form") == STORY)
+        return parsed.metadata, blocks, strings
+
+
+def langs_of(blocks: Iterable[Block]) -> list[str]:
+    """Return the languages of prose; the original comes first."""
+    return list(dict.fromkeys(block.lang for block in blocks if block.lang))
 
 
 def titles_of(section: Section) -> dict[str, str]:
@@ -222,28 +257,28 @@ def read_strings_block(cell: NotebookNode, line: int, where: Path) -> Strings:
 
 
 def give_denials(parts: list[Block | Strings], where: Path) -> list[Block | Strings]:
-    """Give each cell the false measurements below it, and return what is left."""
+    """Give each cell the false measurements and lines below it, and return what is left."""
     left: list[Block | Strings] = []
     cell = None
     for part in parts:
-        if isinstance(part, Strings) or part.kind != "denial":
+        if isinstance(part, Strings) or part.kind not in ("denial", "plant"):
             left.append(part)
             if isinstance(part, Block):
                 cell = None if part.lang else part
         elif cell is None or not part.source.startswith("# "):
             raise BuildError(
                 f"{where}:{part.line}: a false measurement stands right after the cell that it "
-                "denies, and begins with a comment, which says what it denies"
+                "denies, and begins with a comment, which says what it denies; so does a plant"
             )
         else:
-            cell.denials.append(part)
+            (cell.denials if part.kind == "denial" else cell.plants).append(part)
     return left
 
 
-def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) -> set[str]:
-    """Give each cell the strings that are translated for it; return the languages that are."""
+def give_strings(parts: list[Block | Strings], langs: list[str], where: Path, story: bool) -> None:
+    """Give each cell the strings that are translated for it; a story's work is in none."""
     cells = [part for part in parts if isinstance(part, Block) and not part.lang]
-    translated_into: set[str] = set()
+    telling = [cell for cell in cells if not story or cell.kind]
     last: list[Block] = []  # The cell right before, if it is one
     for part in parts:
         if isinstance(part, Block):
@@ -257,9 +292,12 @@ def give_strings(parts: list[Block | Strings], langs: list[str], where: Path) ->
                 f"{where}:{part.line}: strings stand right after their cell, or for all cells "
                 'before the first one, with "for": "section"'
             )
-        translated_into.add(part.lang)
-        give(part, cells if part.section else last, where)
-    return translated_into
+        if story and last and not last[0].kind:
+            raise BuildError(
+                f"{where}:{part.line}: strings: the cell above works, and is the same in all "
+                "languages: have another one tell what it found"
+            )
+        give(part, telling if part.section else last, where)
 
 
 def give(part: Strings, cells: list[Block], where: Path) -> None:
@@ -286,28 +324,28 @@ def give(part: Strings, cells: list[Block], where: Path) -> None:
         )
 
 
-def refuse_taken_ids(blocks: list[Block], where: Path) -> None:
+def refuse_taken_ids(blocks: list[Block]) -> None:
     seen = set()
     for block in blocks:
         if block.lang and (
             (block.lang, block.id) in seen or block.id in ("title", "setup", "next")
         ):
-            raise BuildError(f"{where}:{block.line}: [{block.lang}/{block.id}] the id is taken")
+            raise BuildError(f"{block.where}: [{block.lang}/{block.id}] the id is taken")
         seen.add((block.lang, block.id))
 
 
 def refuse_missing_title(blocks: list[Block], lang: str, where: Path) -> None:
     first = next(block for block in blocks if block.lang in (None, lang))
-    if not (first.lang and first.source.startswith("# ")) or first.tags:
-        raise BuildError(
-            f"{where}:{first.line}: [{lang}] must begin with a title, `# ...`, and no tags"
-        )
+    own = first.file != where.name  # Of one framework's main line, all is that framework's
+    if not (first.lang and first.source.startswith("# ")) or (first.tags and not own):
+        raise BuildError(f"{first.where}: [{lang}] must begin with a title, `# ...`, and no tags")
 
 
 def leave_out_untranslated(section: Section) -> None:
     """Drop the languages in which some block of the original has no twin."""
     groups = section.twins().values()
-    original = [group for group in groups if section.langs[0] in group]
+    first = section.langs[0]
+    original = [group for group in groups if first in group and section.paired(group[first])]
     section.missing = [
         lang for lang in section.langs if any(lang not in group for group in original)
     ]

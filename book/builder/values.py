@@ -8,21 +8,35 @@ cell above it has printed. The role is MyST-NB's; the name is
   `two devices: hidden`;
 - `measured`, the number that `d2l.measured` reports.
 
-After the name there may be `@2`, which takes the second of what a loop prints, and after a colon a
-format as Python has it, by default the number as it was printed. Each language reads its own
-output. Where there is none, the notebook shows a gap, and `check` says so.
+In a story the name is any expression of what cells above have kept (`book.builder.kept`), and of
+another section's values, `1e3 * serving.one`. A float needs a format. Words stand with the
+condition under which they are true, `fifty-one if round(4 * P / W) == 51`.
+
+Else there may be `@2` after the name, which takes the second of what a loop prints, and after a
+colon a format as Python has it, by default the number as it was printed. Each language reads its
+own output. Where there is none, the notebook shows a gap, and `check` says so.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, Protocol
 
+from book.builder.kept import read
 from book.builder.notebook import Cell, Notebook, data_of
 from book.builder.program import as_python
 from d2l_local.base.language import beginnings
 
+# What an expression of kept values may call
+FUNCTIONS: dict[str, Any] = {
+    **{f.__name__: f for f in (abs, all, any, len, max, min, round, sorted, sum, zip)},
+    **{kind.__name__: kind for kind in (dict, enumerate, list, range, str)},
+    "math": math,
+}
 ROLE = re.compile(r"\{glue:text\}`([^`]+)`")
 NAME = re.compile(
     r"(?P<name>.*?)(?:@(?P<which>\d+))?(?::(?P<spec>,?(?:d|(?:\.\d+)?[fg%])|,))?", re.DOTALL
@@ -44,23 +58,102 @@ def without_quotes(source: str) -> str:
     return ROLE.sub(GAP, source)
 
 
-def quoted(notebook: Notebook, translations: dict[str, str]) -> Iterator[tuple[Cell, list[str]]]:
-    """Yield the prose that quotes outputs, and what the outputs above say, gaps included.
+class Elsewhere(Protocol):
+    """What a page knows beyond its own cells."""
 
-    ``translations`` maps the law's rows, among other strings, to what the notebook's language says.
-    """
+    def translations(self) -> dict[str, str]:
+        """Return what the notebook's language says of the law's rows, among other strings."""
+
+    def of_section(self, name: str) -> dict[str, str] | None:
+        """Return what the notebook of another section has kept; None if there is no such one."""
+
+
+def quoted(notebook: Notebook, elsewhere: Elsewhere) -> Iterator[tuple[Cell, list[str]]]:
+    """Yield the prose that quotes outputs, and what the outputs above say, gaps included."""
     before: list[Cell] = []
+    kept = Kept(elsewhere) if notebook.form else None
+    translations = elsewhere.translations()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             before.append(cell)
+            if kept:
+                kept.add(cell.kept)
         elif names := ROLE.findall(cell.source):
-            yield cell, [_value(name, before, translations) for name in names]
+            told = [kept.told(name) if kept else None for name in names]
+            yield (
+                cell,
+                [
+                    _value(name, before, translations) if value is None else value
+                    for name, value in zip(names, told)
+                ],
+            )
 
 
 def gaps(cell: Cell, values: list[str]) -> list[str]:
-    """Say what no output has of that which prose quotes."""
-    names = zip(ROLE.findall(cell.source), values)
-    return [f"cell {cell.id}: no output above has `{one}`" for one, value in names if value == GAP]
+    """Say what no output has of that which prose quotes, and which words are not true."""
+    why = {True: "is not so", False: "is in no output above"}
+    return [
+        f"cell {cell.id}: `{one}` {why[CONDITION.fullmatch(one) is not None]}"
+        for one, value in zip(ROLE.findall(cell.source), values)
+        if value == GAP
+    ]
+
+
+CONDITION = re.compile(
+    r"(?P<words>(?:(?! else ).)+?) if (?P<condition>(?:(?! else ).)+)", re.DOTALL
+)
+
+
+class Kept:
+    """The values that a story's prose quotes: of the cells above, and of other sections."""
+
+    def __init__(self, elsewhere: Elsewhere):
+        self.elsewhere = elsewhere
+        self.names: dict[str, Any] = {}
+
+    def add(self, kept: dict[str, str]) -> None:
+        self.names.update(read(kept))
+
+    def told(self, quoted: str) -> str | None:
+        """Return what a quote says; None if it is no expression of what is kept."""
+        if words := CONDITION.fullmatch(quoted.strip()):
+            return words["words"] if self.value(words["condition"]) else GAP
+        match = NAME.fullmatch(quoted.strip())
+        assert match, "it matches every string"
+        if match["which"] or (value := self.value(match["name"])) is None:
+            return None
+        if match["spec"]:
+            return _formatted(repr(float(value)), match["spec"])
+        return None if isinstance(value, float) else str(value)
+
+    def value(self, expression: str) -> Any:
+        """Return the value of an expression; None if it has none."""
+        names = {**FUNCTIONS, **self.names}
+        try:
+            for name in _names(expression) - names.keys():
+                found = self.elsewhere.of_section(name.replace("_", "-"))
+                if found is not None:
+                    names[name] = SimpleNamespace(**read(found))
+            return eval(expression, {"__builtins__": {}, **names})
+        except Exception:
+            return None
+
+
+def _names(expression: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
+
+
+def names_in(quoted: str) -> set[str]:
+    """Return the kept names that a quote reads; of what is no expression, all of it."""
+    words = CONDITION.fullmatch(quoted.strip())
+    match = NAME.fullmatch(quoted.strip())
+    if quoted == "time":  # What the builder itself counts
+        return set()
+    expression = words["condition"] if words else match["name"] if match else quoted
+    try:
+        return _names(expression) - FUNCTIONS.keys()
+    except SyntaxError:
+        return {quoted}
 
 
 def filled(source: str, values: list[str]) -> str:
@@ -69,10 +162,10 @@ def filled(source: str, values: list[str]) -> str:
     return words[0] + "".join(map("".join, zip(values, words[1:])))
 
 
-def fill(notebook: Notebook, translations: dict[str, str]) -> list[str]:
+def fill(notebook: Notebook, elsewhere: Elsewhere) -> list[str]:
     """Have the prose of a notebook show what it quotes, and return what no output has."""
     missing = []
-    for cell, values in quoted(notebook, translations):
+    for cell, values in quoted(notebook, elsewhere):
         cell.values, cell.shown = values, filled(cell.source, values)
         missing += gaps(cell, values)
     return missing

@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from book.builder.model import Settings, reading_order
-from book.builder.notebook import BuildError, code_cells
+from book.builder.notebook import BuildError, code_cells, with_answers
 from book.web.merge import merged_page, title_of
 from d2l_local.base.language import SKIPPED, beginnings
 from d2l_local.base.processes import temporary_folder
@@ -90,7 +90,7 @@ class Book(Settings):
         sections: dict[str, dict] = {}
         for framework in self.frameworks:
             for path in sorted(self.folder(framework, lang).glob("*.ipynb")):
-                notebook = nbformat.read(path, as_version=4)
+                notebook = with_answers(nbformat.read(path, as_version=4))
                 sections.setdefault(path.stem, {})[framework] = notebook
         pages = self.index_page({**self.sections, lang: sections}, lang).values()
         prose = [c.source for page in pages for c in page.cells[1:] if c.cell_type == "markdown"]

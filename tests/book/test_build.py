@@ -150,9 +150,8 @@ def test_format_lays_out_cells_alone(tmp_path):
 
 def test_the_texts_are_laid_out():
     for section in CHAPTER.sections():
-        assert laid_out(section) == section.path.read_text("utf-8"), (
-            f"{section.path.name}: make lint lays it out"
-        )
+        for path, formatted in laid_out(section).items():
+            assert formatted == path.read_text("utf-8"), f"{path.name}: make lint lays it out"
 
 
 # ---- Texts to notebooks --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from book.builder import answers
-from book.builder.check import code, exercises, notebooks, prose, twins
+from book.builder.check import code, exercises, notebooks, prose, story, twins
 from book.builder.check.problem import UNREADY, Problem
 from book.builder.model import Section
 from book.builder.page import Page, pages
@@ -21,6 +21,12 @@ TEXT = (
     twins.stamped,
     twins.draft,
     twins.alike,
+    twins.told_alike,
+    story.work_is_silent,
+    story.nothing_reads_what_is_told,
+    story.headings_begin_blocks,
+    story.lab_stands_alone,
+    story.plants_fit,
     twins.translated,
     prose.well_written,
     prose.shown_as_written,
@@ -39,6 +45,7 @@ NOTEBOOK = (
     notebooks.sound_outputs,
     notebooks.links,
     notebooks.quotes,
+    notebooks.work_shows_nothing,
     notebooks.proved,
     notebooks.runs_without_gpus,
     notebooks.up_to_date,

@@ -32,14 +32,14 @@ def denied(section: Section) -> Iterator[Problem]:
     """An assertion has a denial; those of a framework without one are told in one line."""
     for framework in section.frameworks:
         lines = [
-            str(block.line)
+            block.where
             for block in section.code_of(framework)
             if block.kind not in PARTS
             and re.search(r"^\s*assert\b", block.source, re.MULTILINE)
             and not section.denials_of(block, framework)
         ]
         if lines:
-            what = f"no denial of the assertion in line {', '.join(lines)}"
+            what = f"no denial of the assertion in {', '.join(lines)}"
             counted = "assertions that no denial tries"
             yield Problem(f"{framework}/{section.name}", what, HINT, counted)
 
@@ -49,7 +49,7 @@ def denials_give_all(section: Section) -> Iterator[Problem]:
 
     Whether what a cell sets is set in time, only the denial's test sees.
     """
-    found: dict[int, Problem] = {}
+    found: dict[str, Problem] = {}
     for framework in section.frameworks:
         known = PLANTED | set(dir(builtins))
         for block in section.code_of(framework):
@@ -57,7 +57,7 @@ def denials_give_all(section: Section) -> Iterator[Problem]:
                 cell, given = names_of(block.source), names_of(denial.source)
                 if missing := sorted((cell.read | given.read) - cell.bound - given.bound - known):
                     what = f"nothing gives {missing[0]}: the denial must, since the cell reads it"
-                    found[denial.line] = at(section, denial, what)
+                    found[denial.where] = at(section, denial, what)
             known |= names_of(block.source).imported
     yield from found.values()
 

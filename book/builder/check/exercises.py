@@ -18,14 +18,14 @@ NO_ANSWER = "no cell follows that answers it with `d2l.measured(...)`"
 
 def complete(section: Section) -> Iterator[Problem]:
     """Questions, exercises, asides and references have all their parts."""
-    found: dict[tuple[int, str], tuple[Block, str]] = {}  # Each once, not once a framework
+    found: dict[tuple[str, str], tuple[Block, str]] = {}  # Each once, not once a framework
     for framework in section.frameworks:
         for block, what in [
             *_in_exercises(section, framework),
             *_in_questions(section, framework),
             *_in_asides(section, framework),
         ]:
-            found.setdefault((block.line, what), (block, what))
+            found.setdefault((block.where, what), (block, what))
     for block, what in [*found.values(), *_in_references(section)]:
         yield at(section, block, what)
 
@@ -38,7 +38,7 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
             if not any(block.kind == "solution" for block in exercise.prose):
                 yield exercise.question, "has neither code nor a solution in words to compare with"
             continue
-        inside |= {block.line for blocks in parts.values() for block in blocks}
+        inside |= {block.where for blocks in parts.values() for block in blocks}
         for kind in PARTS:
             count = len(parts[kind])
             if not count or (count > 1 and kind in ("stub", "check")):
@@ -47,7 +47,8 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
                     exercise.question,
                     f"has {count} cells tagged {kind} in {framework}, not {some}",
                 )
-        order = [block.line for kind in ("stub", "check", "solution") for block in parts[kind]]
+        asked = [block for kind in ("stub", "check", "solution") for block in parts[kind]]
+        order = [section.blocks.index(block) for block in asked]
         if order != sorted(order):
             yield exercise.question, "stub, check and solution come in another order"
         if not exercise.id.startswith("ex-"):
@@ -55,7 +56,7 @@ def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str
         for block in parts["check"]:
             yield from _in_check(block)
     for block in section.blocks_of(framework, section.langs[0]):
-        if block.kind in ("stub", "check", "wrong") and block.line not in inside:
+        if block.kind in ("stub", "check", "wrong") and block.where not in inside:
             yield block, f"a {block.kind} outside of an exercise"
         if (block.kind == "wrong") != bool(block.refused):
             yield block, "a wrong answer, and nothing else, says `:refused:`: what it is told"

@@ -47,6 +47,9 @@ def made_of_its_text(page: Page) -> Iterator[Problem]:
 def executed(page: Page) -> Iterator[Problem]:
     """Its outputs are those of its code, but where only more GPUs can make them anew."""
     if page.committed is not None:
+        kept = {cell.id: cell.kept for cell in page.committed.code}
+        for cell in page.made.code:  # On which depends what tells
+            cell.kept = kept.get(cell.id, {})
         committed, now = Provenance(page.committed), Provenance(page.made)
         out_of_date = committed.stale()
         for cell in page.committed.code:
@@ -94,6 +97,14 @@ def sound_outputs(page: Page) -> Iterator[Problem]:
                 yield Problem(page.where, f"cell {cell.id}: {what}")
 
 
+def work_shows_nothing(page: Page) -> Iterator[Problem]:
+    """A story's cells that work show nothing: others tell what they have kept."""
+    for cell in page.committed.work if page.committed and page.committed.form else ():
+        if cell.outputs:
+            what = f"cell {cell.id} works, and shows something: tell it in a cell of its own"
+            yield Problem(page.where, what)
+
+
 def links(page: Page) -> Iterator[Problem]:
     """Its links to files lead somewhere."""
     for cell in page.committed.cells if page.committed else ():
@@ -105,8 +116,7 @@ def links(page: Page) -> Iterator[Problem]:
 
 def quotes(page: Page) -> Iterator[Problem]:
     """Its prose quotes the numbers of the outputs above."""
-    translations = page.section.translations(page.lang)
-    for cell, found in values.quoted(page.committed, translations) if page.committed else ():
+    for cell, found in values.quoted(page.committed, page) if page.committed else ():
         for what in values.gaps(cell, found):
             yield Problem(page.where, what)
         if cell.shown is not None and cell.shown != values.filled(cell.source, found):

@@ -27,4 +27,4 @@ class Problem(NamedTuple):
 def at(section: Section, block: Block, what: str, level: str = ERROR, counted: str = "") -> Problem:
     """Return a problem of a block."""
     name = f"{block.lang}/{block.id}" if block.lang else "code"
-    return Problem(f"{section.path.name}:{block.line}", f"[{name}] {what}", level, counted)
+    return Problem(block.where, f"[{name}] {what}", level, counted)

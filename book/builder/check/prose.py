@@ -65,14 +65,14 @@ def headings(section: Section) -> Iterator[Problem]:
 
 def typed(section: Section) -> Iterator[Problem]:
     """No number is typed in prose right below an output, which may be another one's."""
-    found: dict[int, Problem] = {}
+    found: dict[str, Problem] = {}
     for framework in section.frameworks:
         above = None
         for block in section.blocks_of(framework, section.langs[0]):
             numbers = read(block.source).numbers if block.lang and not block.kind else {}
             if numbers and above and not above.lang and above.kind not in PARTS:
                 what = f"numbers typed below an output: {', '.join(numbers)}"
-                found[block.line] = at(section, block, what, HINT, "numbers typed below an output")
+                found[block.where] = at(section, block, what, HINT, "numbers typed below an output")
             above = block
     yield from found.values()
 

@@ -10,20 +10,21 @@ from typing import Any
 from book.builder import stamps
 from book.builder.check import untranslated
 from book.builder.check.problem import UNREADY, Problem, at
-from book.builder.model import Section
+from book.builder.model import Block, Section
 from book.builder.prose import Prose, read
+from book.builder.values import names_in
 
 
 def all_there(section: Section) -> Iterator[Problem]:
-    """Each block has its twins, right below it, in the order of the languages."""
+    """Each block has its twins; right below it, but in a story, in the order of the languages."""
     previous = None
     for group in section.twins().values():
         first = next(iter(group.values()))
-        for lang in section.langs:
+        for lang in section.langs if section.paired(first) else ():
             if lang not in group:
                 yield at(section, first, f"has no twin in {lang}")
     for block in section.blocks:
-        if block.lang and block.lang != section.langs[0]:
+        if block.lang and block.lang != section.langs[0] and not section.is_story:
             beside = previous and previous.lang and previous.id == block.id
             if not beside or section.langs.index(block.lang) < section.langs.index(previous.lang):
                 yield at(section, block, "does not stand right after its twin")
@@ -56,11 +57,41 @@ def alike(section: Section) -> Iterator[Problem]:
             for what in ("tags", "kind"):
                 if getattr(block, what) != getattr(group[original], what):
                     yield at(section, block, f"has other {what} than its twin")
+            if section.is_story and not block.kind:
+                continue  # See `told_alike`
             one, other = read(group[original].source), read(block.source)
             for what in differences(one, other, (original, lang)):
                 yield at(section, block, what)
             for what in missing_terms(one, other, original, lang, section.chapter.glossary):
                 yield at(section, block, what)
+
+
+def told_alike(section: Section) -> Iterator[Problem]:
+    """Below a story's heading, languages share kept names, formulas and links."""
+    first = section.langs[0]
+    original = section.passages(first) if section.is_story else {}
+    for lang in section.langs[1:]:
+        for name, passage in section.passages(lang).items() if original else ():
+            if name not in original:
+                yield at(section, passage[0], f"no heading in {first} has this id")
+                continue
+            told = [_shared(blocks) for blocks in (original[name], passage)]
+            for what in told[0]:
+                only = [sorted(told[i][what] - told[1 - i][what]) for i in (0, 1)]
+                if any(only):
+                    said = f"{only[0]} only in {first}, {only[1]} only in {lang}"
+                    yield at(section, passage[0], f"{what} below this heading differ: {said}")
+
+
+def _shared(blocks: list[Block]) -> dict[str, set[str]]:
+    """Return what twins in a story have in common: of pictures and verdicts, each has its own."""
+    prose = [read(block.source) for block in blocks]
+    links = any_language(sum((each.links for each in prose), Counter()))
+    return {
+        "kept names": set().union(*(names_in(quote) for each in prose for quote in each.quoted)),
+        "formulas": {formula for each in prose for formula in each.math if len(formula) > 3},
+        "links": {link for link in links if not link.startswith("../../../img/")},
+    }
 
 
 def translated(section: Section) -> Iterator[Problem]:

@@ -1,0 +1,366 @@
+"""A story: what works keeps its values, what tells is executed from these, on any machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+from book.builder import check, values
+from book.builder.build import build_section
+from book.builder.kept import read, written
+from book.builder.notebook import BuildError, read_notebook
+from book.builder.page import pages
+from book.builder.render import notebook
+from book.builder.text import Chapter
+
+import numpy as np
+import pytest
+import small_chapter
+from this_chapter import ROOT
+
+HEAD = """\
+---
+frameworks: [mxnet]
+form: story
+---
+
++++ {"lang": "en", "id": "intro"}
+# Title
+
+A scene.
+
++++ {"lang": "zh", "id": "intro"}
+# 题目
+
+开场。
+
+```{code-cell}
+import math
+
+P, W = 2e11, 2.5e10
+
+
+def bound(F, n):
+    return max(F / P, n / W)
+```
+
++++ {"lang": "en", "id": "rows"}
+## Rows
+
++++ {"lang": "zh", "id": "rows"}
+## 行
+"""
+BODY = """
+```{code-cell}
+:tags: [nbval-ignore-output]
+times = {"one": 2.0, "two": 5.0}
+```
+
+```{code-cell}
+:tags: [tell, nbval-ignore-output]
+ratio = times["two"] / times["one"]
+limit = bound(1e12, 1)
+print(f"{ratio:.2f} times as long, by the bound {limit:.0f} s")
+told = sum(times.values())
+```
+
++++ {"strings": "zh"}
+"{ratio:.2f} times as long, by the bound {limit:.0f} s": "{ratio:.2f}倍，下限{limit:.0f}秒"
+
++++ {"lang": "en", "id": "lesson"}
+It is {glue:text}`times["two"] / times["one"]:.1f`, {glue:text}`more than twice if ratio > 2`.
+In all {glue:text}`told:.0f`.
+
++++ {"lang": "zh", "id": "again"}
+共{glue:text}`told:.0f`，是{glue:text}`times["two"] / times["one"]:.1f`倍，
+{glue:text}`不止两倍 if ratio > 2`。
+"""
+END = """
++++ {"lang": "en", "id": "summary"}
+## Summary
+
++++ {"lang": "zh", "id": "summary"}
+## 小结
+
++++ {"lang": "en", "id": "exercises"}
+## Exercises
+
++++ {"lang": "zh", "id": "exercises"}
+## 练习
+
++++ {"lang": "en", "id": "lab"}
+## Further Experiments
+
++++ {"lang": "zh", "id": "lab"}
+## 更多实验
+"""
+
+
+def section_of(root, body, end=END):
+    """Return the one section of a small chapter, which is told from two cores."""
+    [section] = small_chapter.make(root, hardware=HEAD + body + end).sections()
+    return section
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A story that was built, in a folder with what executes it."""
+    root = tmp_path_factory.mktemp("story")
+    section = section_of(root, BODY)
+    for name in ("book", "d2l_local"):
+        ignored = shutil.ignore_patterns("__pycache__", "fonts", "*.xz", "answers")
+        shutil.copytree(ROOT / name, root / name, ignore=ignored, dirs_exist_ok=True)
+    assert not build_section(section, "mxnet").warnings
+    return root
+
+
+@pytest.fixture
+def story(built, tmp_path):
+    """A copy of it, whose recording may be changed."""
+    shutil.copytree(built, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def committed(root, lang="en"):
+    found = read_notebook(root / f"chapters/mxnet/{lang}/hardware.ipynb")
+    assert found
+    return found
+
+
+def shown(root, lang="en"):
+    """Return the prose and the text that a notebook shows."""
+    cells = committed(root, lang).cells
+    prose = "\n".join(cell.shown or cell.source for cell in cells if cell.cell_type == "markdown")
+    return prose, "".join(out.text for cell in cells for out in cell.outputs if "text" in out)
+
+
+def as_of_a_gpu(root, **kept):
+    """Have the committed notebooks say that a GPU measured, and what it has kept."""
+    for path in root.glob("chapters/mxnet/*/hardware.ipynb"):
+        node = json.loads(path.read_text("utf-8"))
+        about = node["metadata"]["d2l_local"]
+        about["runs"][0]["machine"]["gpus"] = [{"name": "NVIDIA H200", "count": 1}]
+        for cell in node["cells"]:
+            if "times" in cell["metadata"]["d2l_local"].get("kept", {}):
+                cell["metadata"]["d2l_local"]["kept"].update(kept)
+        path.write_text(json.dumps(node), "utf-8")
+
+
+def built_anew(root, *changes):
+    """Change the text and build it; return what the build says."""
+    path = root / "chapters/text/hardware.md"
+    text = path.read_text("utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
+    [section] = Chapter(root).sections()
+    return build_section(section, "mxnet")
+
+
+# ---- What is kept --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [True, 3, 0.1 + 0.2, "word", None, [1, (2,), ()], {(1, 1024): 2.5, "a": {4: [None]}}, -np.inf],
+)
+def test_plain_values_are_read_as_they_were_written(value):
+    assert read({"name": str(written(value))}) == {"name": value}
+
+
+def test_arrays_and_numbers_of_numpy_are_kept_unrounded():
+    kept = read({"a": str(written(np.arange(3) / 3)), "b": str(written(np.float32(0.1)))})
+    assert np.array_equal(kept["a"], np.arange(3) / 3) and kept["b"] == float(np.float32(0.1))
+
+
+@pytest.mark.parametrize("value", [object(), print, [open], {"a": {1}}, list(range(20_001))])
+def test_what_is_not_plain_or_too_long_is_not_kept(value):
+    assert written(value) is None
+
+
+# ---- Telling -------------------------------------------------------------------------------------
+
+
+def test_both_languages_tell_the_same_run_in_their_own_words(built):
+    prose, printed = shown(built)
+    assert "It is 2.5, more than twice.\nIn all 7." in prose
+    assert printed == "2.50 times as long, by the bound 5 s\n"
+    prose, printed = shown(built, "zh")
+    assert "共7，是2.5倍，\n不止两倍。" in prose
+    assert printed == "2.50倍，下限5秒\n"
+    assert [cell.run for cell in committed(built).work] == [
+        cell.run for cell in committed(built, "zh").work
+    ]
+
+
+def test_the_line_below_the_title_names_the_machine(built):
+    [line] = [cell.source for cell in committed(built).cells if cell.kind == "machine"]
+    assert "Outputs from " in line and "$P$ = 200 GFLOP/s, $W$ = 25 GB/s" in line
+    assert [*check.chapter(Chapter(built))] == [] or all(
+        "disturbed" in str(problem) for problem in check.chapter(Chapter(built))
+    )
+
+
+@pytest.mark.parametrize(
+    "old, new, seen",
+    [
+        ("times as long, by", "times as LONG, by", "3.50 times as LONG"),
+        ("told = sum", "print('a title')\ntold = sum", "a title"),
+        ("倍，下限", "倍！下限", "3.50倍！"),
+        ("told = sum(times.values())", "told = max(times.values())", "In all 7."),
+        ("It is {glue", "That is {glue", "That is 3.5,"),
+    ],
+    ids=["a label", "a picture", "a Chinese word", "a sum", "a sentence"],
+)
+def test_nothing_that_tells_makes_what_a_gpu_measured_stale(story, old, new, seen):
+    as_of_a_gpu(story, times="{'one': 2.0, 'two': 7.0}")
+    result = built_anew(story, (old, new))
+    assert not [warning for warning in result.warnings if "stale" in warning], result.warnings
+    said = [part for lang in ("en", "zh") for part in shown(story, lang)]
+    assert any(seen in part for part in said), said  # Of the values that the GPU has kept
+    gpus = committed(story).work[-1].run["machine"]["gpus"]
+    assert gpus == [{"name": "NVIDIA H200", "count": 1}]
+
+
+def test_other_work_is_stale_where_no_gpu_can_do_it_again(story):
+    as_of_a_gpu(story)
+    result = built_anew(story, ('"two": 5.0', '"two": 6.0'))
+    assert any("stale, needs 1 GPU" in warning for warning in result.warnings)
+    assert committed(story).kept["times"] == "{'one': 2.0, 'two': 5.0}"
+
+
+def test_a_sentence_that_is_no_longer_so_is_refused(story):
+    as_of_a_gpu(story, times="{'one': 2.0, 'two': 3.0}")
+    result = built_anew(story)
+    condition = "more than twice if ratio > 2"
+    assert any(f"`{condition}` is not so" in warning for warning in result.warnings)
+    problems = [str(problem) for problem in check.chapter(Chapter(story))]
+    assert any(f"`{condition}` is not so" in problem for problem in problems)
+
+
+def test_a_story_that_asks_is_answered_in_a_fold_of_prose(tmp_path, built):
+    ask = """
++++ {"lang": "en", "id": "guess", "kind": "predict"}
+**Predict**: how many times?
+
++++ {"lang": "zh", "id": "guess", "kind": "predict"}
+**预测**：几倍？
+
+```{code-cell}
+:tags: [score]
+from IPython.display import display
+
+about = {"measured": {"number": 2.5, "unit": "", "within": 0.25}}
+display({"text/plain": "Measured: 2.5"}, raw=True, metadata={"d2l_local": about})
+if False:
+    d2l.measured(number=2.5)
+```
+"""
+    shutil.copytree(built, tmp_path / "asks")
+    section = section_of(tmp_path / "asks", BODY + ask)
+    build_section(section, "mxnet")
+    path = tmp_path / "asks/chapters/mxnet/zh/hardware.ipynb"
+    node = json.loads(path.read_text("utf-8"))
+    [cell] = [cell for cell in node["cells"] if cell["id"] == "guess_1"]
+    [fold] = [cell for cell in node["cells"] if cell["id"] == "guess_1-answer"]
+    assert cell["outputs"] == []
+    assert "".join(fold["source"]).startswith("<details><summary>展开可看这里测得的结果</summary>")
+    assert "Measured: 2.5" in "".join(fold["source"])
+    [read_again] = [c for c in committed(tmp_path / "asks", "zh").code if c.id == "guess_1"]
+    assert read_again.outputs and "已" not in str(read_again.outputs)
+    assert "nothing to write" in str(build_section(section, "mxnet"))
+
+
+# ---- Quotes --------------------------------------------------------------------------------------
+
+
+class Elsewhere:
+    def translations(self):
+        return {}
+
+    def of_section(self, name):
+        return {"one": "0.005"} if name == "other-section" else None
+
+
+@pytest.mark.parametrize(
+    "quote, said",
+    [
+        ("4 * P / W:.0f", "51"),
+        ("rows[-1]", "64"),
+        ("fifty-one if round(4 * P / W) == 51", "fifty-one"),
+        ("fifty-one if round(4 * P / W) == 52", values.GAP),
+        ("1e3 * other_section.one:.1f", "5.0"),
+        ("round(P) if W else 0", "13"),
+        ("unknown + 1", None),
+        ("W", None),  # A float says how many digits
+    ],
+)
+def test_prose_quotes_expressions_of_what_is_kept(quote, said):
+    kept = values.Kept(Elsewhere())
+    kept.add({"P": "12.71", "W": "1.0", "rows": "[1, 64]"})
+    assert kept.told(quote) == said
+
+
+# ---- Rules ---------------------------------------------------------------------------------------
+
+
+def problems_of(root, body, end=END):
+    return small_chapter.errors(section_of(root, body, end))
+
+
+def test_a_good_story_breaks_no_rule(tmp_path):
+    assert problems_of(tmp_path, BODY) == []
+
+
+def test_work_that_shows_something_is_refused(tmp_path):
+    loud = BODY.replace("times = {", "print(3)\ntimes = {")
+    assert "`print` in a cell that works" in problems_of(tmp_path, loud)[0]
+
+
+def test_work_does_not_read_what_is_told(tmp_path):
+    work = "\n```{code-cell}\nmore = told + 1\n```\n"
+    [problem] = problems_of(tmp_path, BODY + work)
+    assert "reads told, which only a cell sets that tells" in problem
+
+
+def test_work_has_no_strings_of_a_language(tmp_path):
+    strings = '\n+++ {"strings": "zh"}\n"one": 一\n'
+    with pytest.raises(BuildError, match="the cell above works, and is the same in all"):
+        section_of(tmp_path, BODY.replace("5.0}\n```\n", "5.0}\n```\n" + strings, 1))
+
+
+def test_twins_of_a_story_are_its_headings(tmp_path):
+    [problem] = problems_of(
+        tmp_path, BODY.replace("是{glue", "{glue").replace("told:.0f`，", "P:.0f`")
+    )
+    assert "kept names below this heading differ" in problem and "'told'" in problem
+    without = END.replace('+++ {"lang": "zh", "id": "lab"}\n## 更多实验\n', "")
+    assert "has no twin in zh" in problems_of(tmp_path / "b", BODY, without)[0]
+
+
+def test_an_experiment_of_the_lab_stands_alone(tmp_path):
+    lab = "\n```{code-cell}\nagain = times['one'] + P\n```\n"
+    [problem] = problems_of(tmp_path, BODY, END + lab)
+    assert "reads times, which its experiment does not set" in problem
+    own = "\n```{code-cell}\ntimes = {}\nagain = len(times) + P\n```\n"
+    assert problems_of(tmp_path / "b", BODY, END + own) == []
+
+
+def test_each_framework_may_have_a_main_line_of_its_own(tmp_path):
+    head, _, rest = (HEAD + BODY + END).partition('+++ {"lang": "en", "id": "exercises"}')
+    shared = "---\nframeworks: [mxnet, pytorch]\nform: story\n---\n\n"
+    shared += '+++ {"lang": "en", "id": "exercises"}' + rest
+    main = head.replace("frameworks: [mxnet]\n", "")
+    other = main.replace('"id": "', '"id": "other-').replace("A scene.", "Another scene.")
+    texts = {"hardware": shared, "hardware.mxnet": main, "hardware.pytorch": other}
+    [section] = small_chapter.make(tmp_path, **texts).sections()
+    assert small_chapter.errors(section) == []
+    sources = {
+        name: "".join(cell.source for cell in notebook(section, name, "en").cells)
+        for name in ("mxnet", "pytorch")
+    }
+    assert "A scene." in sources["mxnet"] and "Another scene." in sources["pytorch"]
+    assert all("## Further Experiments" in source for source in sources.values())
+    assert section.blocks[0].where == "hardware.mxnet.md:5"
+    assert len(pages(section, "mxnet")) == 2
