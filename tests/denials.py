@@ -96,9 +96,9 @@ def problems(section: Section, framework: str) -> Iterator[str]:
             continue
         for denial in section.denials_of(block, framework):
             found, said = in_a_fork(framework, [*imported, python(denial), python(block)])
-            where = f"{section.path.name}:{denial.line}: {denial.source.splitlines()[0]}"
+            where = f"{denial.where}: {denial.source.splitlines()[0]}"
             if found != "noticed":
-                yield f"{where}: {found} by the cell in line {block.line}\n{said}"
+                yield f"{where}: {found} by the cell in {block.where}\n{said}"
             elif said and not denial.refused:
                 yield f"{where}: the assertion has a message; give `:refused:` of it: {said}"
             elif denial.refused not in said:

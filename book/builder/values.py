@@ -91,11 +91,12 @@ def quoted(notebook: Notebook, elsewhere: Elsewhere) -> Iterator[tuple[Cell, lis
 
 def gaps(cell: Cell, values: list[str]) -> list[str]:
     """Say what no output has of that which prose quotes, and which words are not true."""
-    why = {True: "is not so", False: "is in no output above"}
+    names = [one for one, value in zip(ROLE.findall(cell.source), values) if value == GAP]
     return [
-        f"cell {cell.id}: `{one}` {why[CONDITION.fullmatch(one) is not None]}"
-        for one, value in zip(ROLE.findall(cell.source), values)
-        if value == GAP
+        f"cell {cell.id}: `{one}` is not so"
+        if CONDITION.fullmatch(one)
+        else f"cell {cell.id}: no output above has `{one}`"
+        for one in names
     ]
 
 

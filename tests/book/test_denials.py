@@ -106,9 +106,9 @@ def test_check_names_an_assertion_without_a_denial(tmp_path):
     other = CELL + DENIALS.replace("[denial]", "[pytorch, denial]")
     text = small_chapter.bilingual(other, "mxnet, pytorch")
     [section] = small_chapter.make(tmp_path, small=text).sections()
-    line = section.code()[-1].line
+    where = section.code()[-1].where
     assert [str(problem) for problem in code.denied(section)] == [
-        f"mxnet/small: no denial of the assertion in line {line}"
+        f"mxnet/small: no denial of the assertion in {where}"
     ]
     assert notebook(section, "pytorch", "en").cells[-2].source == section.code()[-1].source
 

@@ -36,5 +36,6 @@ def test_minutes_are_those_of_what_a_framework_reads_predicts_and_solves(tmp_pat
     text = bilingual(BODY.format(en="word " * 800, code=code), "pytorch, mxnet")
     section = make(tmp_path, small=text).sections()[0]
     assert before_exercises(section, "mxnet") == (800 + 6, 3)  # Titles, and "Why"
-    assert minutes(section, "mxnet") == {"all": 18, "reading": 7, "doing": 2, "exercises": 9}
-    assert minutes(section, "pytorch") == {"all": 17, "reading": 6, "doing": 2, "exercises": 9}
+    asked = {"doing": 2, "exercises": 9, "lab": 0}
+    assert minutes(section, "mxnet") == {"all": 18, "reading": 7, **asked}
+    assert minutes(section, "pytorch") == {"all": 17, "reading": 6, **asked}

@@ -272,6 +272,20 @@ if False:
     assert "nothing to write" in str(build_section(section, "mxnet"))
 
 
+FORMAT = (ROOT / "docs/text-format.md").read_text("utf-8")
+
+
+def test_the_documented_story_is_one(tmp_path, built):
+    body = FORMAT.partition("## A story")[2].partition("````text")[2].partition("````")[0]
+    shutil.copytree(built, tmp_path / "documented")
+    section = section_of(tmp_path / "documented", body)
+    assert small_chapter.errors(section) == []
+    assert not build_section(section, "mxnet").warnings
+    prose, printed = shown(tmp_path / "documented")
+    assert "It takes 8 times as long, more than five times." in prose
+    assert printed == "the product takes 20.0 s\n"
+
+
 # ---- Quotes --------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,16 @@ Here the share is {glue:text}`share:.0%`, printed as {glue:text}`share`.
 """
 
 
+class Elsewhere:
+    """A page of no chapter, which has only translations."""
+
+    def __init__(self, strings):
+        self.translations = lambda: strings
+
+    def of_section(self, name):
+        return None
+
+
 def build(root, body):
     small_chapter.make(root, small=small_chapter.bilingual(body, "pytorch"))
     return main(["build", "--root", str(root)])
@@ -164,7 +174,7 @@ print(f"second {second:6.1f}: name")"""
     written = f"It is {{glue:text}}`{quoted}`."
     below = Cell("markdown", "below", written)
     other = Cell("code", "other", "2")
-    missing = values.fill(Notebook([cell, other, below]), {})
+    missing = values.fill(Notebook([cell, other, below]), Elsewhere({}))
     assert below.shown == f"It is {shown}."
     assert bool(missing) == (shown == values.GAP)
 
@@ -189,5 +199,5 @@ def test_the_unit_of_the_law_is_that_of_any_language_with_a_table(japanese, unit
     text = f"法則（{unit}）  最長  実測  合計  隠れ\n二台  122.20  124.00  244.10  99%\n"
     cell = Cell("code", "prints", "1", outputs=[new_output("stream", text=text)])
     below = Cell("markdown", "below", "{glue:text}`two devices: measured in ms`")
-    values.fill(Notebook([cell, below]), {"two devices": "二台"})
+    values.fill(Notebook([cell, below]), Elsewhere({"two devices": "二台"}))
     assert below.shown == shown
