@@ -166,7 +166,7 @@ def test_it_is_proved_as_the_notebook_never_shows_it(tmp_path):
     [section] = chapter(tmp_path).sections()
     assert list(proof.prove(section, "pytorch", None)) == ["ex-area"]
     [section] = chapter(tmp_path, BODY.replace("4:", "5:")).sections()
-    with pytest.raises(BuildError, match="the wrong in line .* must get “pi is forgotten”"):
+    with pytest.raises(BuildError, match="the wrong in .* must get “pi is forgotten”"):
         proof.prove(section, "pytorch", None)
 
 

@@ -273,14 +273,18 @@ def test_exercise_is_proved_once_and_again_when_it_changes(tmp_path, capsys, mon
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("return a + b", "return a - b", "the solution in line 62 must get “right”, and the check"),
-        ("return a * b", "return b + a", "the wrong in line 68 must get “3, not 4”"),
+        (
+            "return a + b",
+            "return a - b",
+            "the solution in small.md:62 must get “right”, and the check",
+        ),
+        ("return a * b", "return b + a", "the wrong in small.md:68 must get “3, not 4”"),
         (
             "TypeError",
             "TopError",
             "must get “TopError”, and the check says: Not right, this",
         ),
-        ("raise NotImplementedError", "return 4", "the stub in line"),
+        ("raise NotImplementedError", "return 4", "the stub in small.md"),
         ("one = 1", "none = 1", "name 'one' is not defined"),
     ],
 )
