@@ -6,14 +6,14 @@ import base64
 import io
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from d2l_local.base.language import columns, padded, say, translated, wrapped
 from d2l_local.measure.charts import axes
 from d2l_local.measure.fonts import label
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 WIDTH = 12
 BAR = 40
@@ -58,13 +58,13 @@ def law(section: str, measured: float, /, **parts: float) -> float:
     if drawn:
         told = translated("{name}: {share} hidden", name=section, share=percent)
         scaled = {name: unit * seconds for name, seconds in parts.items()}
-        _show(picture(told, label(time), unit * measured, scaled, digits), told)
+        _show(picture(told, label(time), unit * measured, scaled, digits).figure, told)
     return hidden
 
 
 def picture(
     title: str, xlabel: str, measured: float, parts: Mapping[str, float], digits: int
-) -> Figure:
+) -> Axes:
     """Draw a row of the law: the parts one after the other, the longest first, and what they took.
 
     Times are in the unit of ``xlabel``, and told in so many ``digits``. What was measured is a dot,
@@ -79,8 +79,8 @@ def picture(
         room = int(COLUMNS * time / right)
         lines = wrapped(name, room).split("\n")
         if len(lines) <= 2 and max(map(columns, lines)) <= room:
-            middle = {"ha": "center", "va": "center", "fontsize": 9}
-            ax.text(left + time / 2, 1, "\n".join(lines), color="white", **middle)
+            inside = ax.text(left + time / 2, 1, "\n".join(lines), color="white", fontsize=9)
+            inside.set(ha="center", va="center")
         else:
             outside.append(name)
         left += time
@@ -91,11 +91,11 @@ def picture(
         beside = (max(total, measured), row)
         ax.annotate(text, beside, (12, 0), textcoords="offset points", va="center", fontsize=9)
     ax.set(xlim=(0, right), ylim=(-0.6, 1.6), yticks=[])
-    ends = ((longest, translated("longest"), "right"), (total, translated("sum"), "left"))
-    ax.set_xticks([at for at, *_ in ends], [f"{name} {at:.{digits}f}" for at, name, _ in ends])
-    for tick, (*_, side) in zip(ax.get_xticklabels(), ends):
-        tick.set_horizontalalignment(side)
-    return ax.figure
+    ends = {translated("longest"): longest, translated("sum"): total}
+    ax.set_xticks([*ends.values()], [f"{name} {at:.{digits}f}" for name, at in ends.items()])
+    for tick, side in zip(ax.get_xticklabels(), ("right", "left")):
+        tick.set(ha=side)
+    return ax
 
 
 def _in_notebook() -> bool:
@@ -104,7 +104,7 @@ def _in_notebook() -> bool:
     return hasattr(ipython and ipython.get_ipython(), "kernel")
 
 
-def _show(figure: Figure, text: str) -> None:
+def _show(figure: Any, text: str) -> None:
     """Show a picture now, and not when the cell ends, whatever shows the reader's own."""
     from IPython.display import display
     from matplotlib import pyplot as plt

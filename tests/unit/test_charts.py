@@ -17,6 +17,13 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 
 
+@pytest.fixture(autouse=True)
+def closed():
+    """Each test leaves no figure open, of which Matplotlib would warn."""
+    yield
+    plt.close("all")
+
+
 def test_lines_dots_and_errors(capsys):
     ax = plot_prediction([1, 10], {"a": [2, 4], "b": [1, 1]}, {"a": [2, 2], "b": [1, 1]}, "n", "s")
     lines = ax.get_lines()

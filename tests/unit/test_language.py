@@ -144,7 +144,7 @@ def test_tables_align_wide_characters():
     [
         ("one row gets cheap", 8, ["one row", "gets", "cheap"]),
         ("unbreakable", 4, ["unbreakable"]),
-        ("三倍的搬运，一次算", 8, ["三倍的", "搬运，一", "次算"]),
+        ("三倍的搬运，一次算", 10, ["三倍的搬", "运，一次算"]),
         ("对N个数做hard sigmoid", 12, ["对N个数做", "hard sigmoid"]),
         ("快了（不止）两倍", 6, ["快了", "（不", "止）两", "倍"]),
         ("", 5, [""]),

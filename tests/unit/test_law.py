@@ -11,6 +11,7 @@ from d2l_local.lesson.law import law, picture
 
 import pytest
 from helpers import python
+from matplotlib import pyplot as plt
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,10 @@ def test_one_part_says_nothing(parts):
 
 
 def drawn(title="here: 50% hidden", measured=2.5, **parts):
-    figure = picture(title, "time (ms)", measured, parts, 2)
-    figure.canvas.draw()
-    return figure.axes[0]
+    ax = picture(title, "time (ms)", measured, parts, 2)
+    ax.figure.canvas.draw()
+    plt.close(ax.figure)
+    return ax
 
 
 def test_the_picture_has_the_parts_in_turns_and_what_they_took():
