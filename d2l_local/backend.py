@@ -15,6 +15,7 @@ from typing import Any
 from d2l_local import data
 from d2l_local.base.language import SKIPPED, SKIPPED_1, say
 from d2l_local.lesson.exercise import judge
+from d2l_local.machine import crowding
 from d2l_local.measure import memory, operation, timeline, timing
 
 import numpy as np
@@ -113,6 +114,40 @@ class Backend(abc.ABC):
             known = ", ".join(sorted(checks)) or "none"
             raise ValueError(f"there is no exercise {exercise}; there is {known}")
         judge(functools.partial(checks[exercise], d2l=d2l), *answers)
+
+    def seconds(
+        self,
+        jobs: Callable[[], object] | Mapping[Any, Callable[[], object]],
+        replay: bool = False,
+    ) -> Any:
+        """Seconds of one call of a job, or of each of several: the shortest of many rounds.
+
+        ``seconds(job)`` is a float, ``seconds({"name": job, …})`` a dict of floats. A job is called
+        without arguments, and lasts until every device is idle. After a call that does not count,
+        every round times each job, in an order drawn anew, and a short one as the mean of so many
+        calls in a row that they last a millisecond: so what disturbs the machine disturbs all
+        alike, and in the best round hardly any. Rounds go on for half a second, at least seven of
+        them. So a job is called many times, thousands if it is short: one that changes an array
+        in place must leave numbers that it can go on with.
+
+        With ``replay`` PyTorch records what a job does on the first GPU, and only replays that
+        (`capture`), so that issuing costs nothing; elsewhere it changes nothing. What other
+        programs took of the cores meanwhile, ``excuses`` knows. Raises ValueError for no jobs,
+        TypeError for what cannot be called, RuntimeError in a Timeline's block, and what a job
+        raises.
+        """
+        several = jobs if isinstance(jobs, Mapping) else {"job": jobs}
+        with crowding.Crowding() as crowding.latest:
+            found = timing.seconds(
+                several,
+                synchronize=self.synchronize,
+                prepare=self._replayed if replay else lambda job: job,
+            )
+        return found if several is jobs else found["job"]
+
+    def _replayed(self, job: Callable[[], object]) -> Callable[[], object]:
+        """What does the same as ``job`` without issuing it anew, where the framework can."""
+        return job
 
     def measure(
         self, fn: Callable[[], object], repeats: int = 5, number: int = 1

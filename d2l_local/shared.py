@@ -7,10 +7,11 @@ from d2l_local.data.text import load_text
 from d2l_local.lesson.exercise import expect, measured
 from d2l_local.lesson.law import law
 from d2l_local.machine.cores import own_core
-from d2l_local.machine.crowding import Crowding
+from d2l_local.machine.crowding import Crowding, excuses
 from d2l_local.machine.host import num_cores
 from d2l_local.machine.storage import bytes_from_disk, file_on_disk
 from d2l_local.measure.charts import (
+    axes,
     plot_parts,
     plot_prediction,
     plot_roofline,

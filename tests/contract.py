@@ -110,6 +110,15 @@ def times(d2l) -> None:
     assert list(d2l.compare(turns, 2)) == ["a", "b"]
     assert sorted(calls) == [1] * 3 + [2] * 3  # In each of the rounds in an order drawn anew
     calls.clear()
+    found = d2l.seconds(turns)
+    assert list(found) == ["a", "b"] and all(0 < each < 1e-3 for each in found.values())
+    assert 0 < d2l.seconds(turns["a"], replay=True) < 1e-3
+    for wrong in (7, {"a": 7}):
+        with pytest.raises(TypeError, match="must be a function to call"):
+            d2l.seconds(wrong)
+    with d2l.Timeline(), pytest.raises(RuntimeError, match="a Timeline is recording"):
+        d2l.seconds(turns)
+    calls.clear()
     parts, whole = d2l.together(turns, 2)
     assert list(parts) == ["a", "b"] and whole > 0 and sorted(calls) == [1] * 6 + [2] * 6
 

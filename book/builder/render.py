@@ -250,7 +250,9 @@ def prose(block: Block, word: Callable[[str], str]) -> str:
 
 def purpose(source: str) -> str:
     """Return what the title of a folded cell is to say that it does: the glossary's key."""
-    return "figure" if "plot" in source else "score" if "assert" in source else "details"
+    if "plot" in source or "d2l.axes(" in source:
+        return "figure"
+    return "score" if "assert" in source else "details"
 
 
 def fold(cell: Cell, title: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,10 @@ FOLDER = Path(__file__).parent / "languages"
 # By these lines the builder tells outputs that a reader should not see in the book.
 SKIPPED = "skipped: this cell needs {n} GPUs, and this machine has {here}"
 SKIPPED_1 = "skipped: this cell needs {n} GPU, and this machine has {here}"
+
+# What no line break may divide: a Chinese character with the punctuation around it, or a word
+WIDE = "\u2e80-\uffef"
+PIECES = re.compile(rf"[（《“]*[{WIDE}][，。：；、？！）》”]*|[^\s{WIDE}]+\s*|\s+")
 
 
 def language() -> str:
@@ -78,6 +83,16 @@ def padded(text: str, width: int) -> str:
 def columns(text: str) -> int:
     """The width of a text in columns of a terminal."""
     return len(text) + sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break text into lines of at most so many columns, between words or Chinese characters."""
+    lines = [""]
+    for piece in PIECES.findall(text):
+        if columns((lines[-1] + piece).rstrip()) > width and lines[-1]:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
 
 
 class Table(TypedDict):

@@ -122,9 +122,9 @@ def measured(
 
     ``choice`` is the number of the item in the question's list, from 1 on; for a question without
     a list, ``number`` is the measurement in its ``unit``, or what was ``computed`` by the law, and
-    a guess is good ``within`` a share of it. With the reader's ``guess`` (``...`` while there is
-    none), a line that tells nothing comes first: it is what JupyterLab shows of an output that is
-    folded.
+    a guess is good ``within`` a share of it; of another it is told by which factor it is off. With
+    the reader's ``guess`` (``...`` while there is none), a line that tells nothing comes first: it
+    is what JupyterLab shows of an output that is folded.
     """
     if (choice is None) == (number is None):
         raise TypeError(f"measured() takes a choice or a number, not {choice=} and {number=}")
@@ -133,15 +133,46 @@ def measured(
     if number is None:
         line = translated("Measured: answer {choice}", choice=choice)
         data: dict[str, Any] = {"choice": choice}
-        right = guess == choice
+        right = _is_number(guess) and guess == choice
     else:
         said = "Computed: {number}" if computed else "Measured: {number}"
-        line = translated(said, number=f"{number:,.4g} {unit}".rstrip())
+        line = translated(said, number=f"{_plain(float(number))} {unit}".rstrip())
         data = {"number": float(number), "unit": unit, "within": within}
         right = _is_number(guess) and _is_close(guess, number, within)
-    if _is_number(guess):
-        line += translated(", as you predicted" if right else ", other than you predicted")
+    if right:
+        line += translated(", as you predicted")
+    elif _is_number(guess):
+        other = translated(", other than you predicted")
+        line += other if number is None else _off(float(guess), float(number))
     _show(line, measured=data)
+
+
+def _off(guess: float, number: float) -> str:
+    """How a line that has told a number goes on, to say how far the guess is off.
+
+    By which factor; by which difference where there is none, or where it is all but 1.
+    """
+    factor = max(guess / number, number / guess) if guess * number > 0 else 0.0
+    if factor < 1.05:
+        return translated(
+            ". You said {guess}: {difference} too much."
+            if guess > number
+            else ". You said {guess}: {difference} too little.",
+            guess=_plain(guess),
+            difference=_plain(abs(guess - number)),
+        )
+    return translated(
+        ". You said {guess}: {factor} times as much."
+        if guess / number > 1
+        else ". You said {guess}: it is {factor} times as much.",
+        guess=_plain(guess),
+        factor=f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}",
+    )
+
+
+def _plain(number: float) -> str:
+    """A number in four digits or more, and never in powers of ten if it is large."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
 def _of_guess(guess: object) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from d2l_local.base.language import say
-from d2l_local.measure.fonts import label
+from d2l_local.base.language import say, wrapped
+from d2l_local.measure.fonts import has_bold, label, prepare
 from d2l_local.measure.timeline import Timeline
 
 import numpy as np
@@ -20,6 +21,27 @@ if TYPE_CHECKING:
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 # Line, marker and its size: of series that lie on each other, the earlier ones are still seen
 SERIES = tuple(zip(COLORS, ("-", "--", ":", "-."), "os^D", (9, 7, 5, 4)))
+
+STYLE = Path(__file__).with_name("chapter.mplstyle")
+
+
+def axes(title: str, xlabel: str, ylabel: str, size: tuple[float, float] = (7, 3.2)) -> Axes:
+    """Return the axes of a new figure in the chapter's style, to draw on with Matplotlib.
+
+    The title states what is to be seen, and is broken into lines where it is long; the labels name
+    quantities with their units. ``size`` is width and height in inches. A notebook shows at least
+    600 pixels of width. Other figures keep the reader's style.
+    """
+    from matplotlib import pyplot as plt
+
+    prepare()
+    width, _ = size
+    with plt.style.context(STYLE):
+        _, ax = plt.subplots(figsize=size, dpi=max(100, 650 / width), layout="constrained")
+        ax.set(xlabel=xlabel, ylabel=ylabel)
+        ax.set_title(wrapped(title, round(9 * width)), weight="bold" if has_bold() else "normal")
+    ax.grid(color="0.5", alpha=0.25, linewidth=0.6)  # Ticks are made later, and not in the style
+    return ax
 
 
 def use_svg_display() -> None:

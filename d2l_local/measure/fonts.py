@@ -33,6 +33,11 @@ def prepare() -> None:
     FontManager._find_fonts_by_props = find_with_language  # type: ignore[method-assign]
 
 
+def has_bold() -> bool:
+    """Whether what is bold looks so: a language's own font has a single weight."""
+    return not language.table(language.language())["fonts"]
+
+
 def label(template: str) -> str:
     """A label for a figure, in the language in force, which Matplotlib can then write."""
     prepare()

@@ -2,14 +2,70 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from d2l_local.base.arguments import positive_integer
 from d2l_local.base.language import say, translated
+from d2l_local.measure.timeline import Timeline
+
+Job = Callable[[], object]
+Name = TypeVar("Name")
+
+LEAST = 1e-3  # Seconds of a job in a round: far more than what reading the clock and waiting take
+LONG = 0.5  # Seconds after which no round begins
+ROUNDS = 7  # But so many there are
+
+
+def seconds(
+    jobs: Mapping[Name, Job], *, synchronize: Callable[[], None], prepare: Callable[[Job], Job]
+) -> dict[Name, float]:
+    """The shortest time of a call of each of several jobs, in seconds, as `Backend.seconds` says.
+
+    What is called is what ``prepare`` makes of a job.
+    """
+    if not jobs:
+        raise ValueError("there is nothing to time: no job is given")
+    for name, job in jobs.items():
+        if not callable(job):
+            kind = type(job).__name__
+            raise TypeError(f"{name!r} must be a function to call, `lambda: …`, not a {kind}")
+    if Timeline._recording is not None:
+        raise RuntimeError("a Timeline is recording, which takes time: end it, then time")
+    calls = {name: prepare(job) for name, job in jobs.items()}
+    numbers = {name: _long_enough(call, synchronize) for name, call in calls.items()}
+    shortest = dict.fromkeys(jobs, math.inf)
+    draw, start, rounds = random.Random(0), time.perf_counter(), 0
+    while rounds < ROUNDS or time.perf_counter() - start < LONG:
+        for name in draw.sample([*jobs], len(jobs)):
+            took = _in_a_row(calls[name], numbers[name], synchronize)
+            shortest[name] = min(shortest[name], took / numbers[name])
+        rounds += 1
+    return shortest
+
+
+def _long_enough(call: Job, synchronize: Callable[[], None]) -> int:
+    """How many calls in a row last `LEAST`, after one that also loads, allocates and compiles."""
+    call()
+    number = 1
+    while _in_a_row(call, number, synchronize) < LEAST:
+        number *= 2
+    return number
+
+
+def _in_a_row(call: Job, number: int, synchronize: Callable[[], None]) -> float:
+    """Seconds of so many calls, until every device is idle."""
+    synchronize()
+    start = time.perf_counter()
+    for _ in range(number):
+        call()
+    synchronize()
+    return time.perf_counter() - start
 
 
 @dataclass(frozen=True)

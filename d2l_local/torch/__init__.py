@@ -12,6 +12,7 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
 # The profiler reports each of its steps on stderr otherwise; it looks when PyTorch loads.
@@ -74,7 +75,7 @@ from d2l_local.torch import device, recorder  # noqa: E402
 from d2l_local.torch.allocations import Allocations  # noqa: E402, F401
 from d2l_local.torch.cable import Cable  # noqa: E402, F401
 from d2l_local.torch.compiler import Graphs, working_backend  # noqa: E402, F401
-from d2l_local.torch.graph import capture  # noqa: E402, F401
+from d2l_local.torch.graph import capture  # noqa: E402
 from d2l_local.torch.kernels import has_triton, load_triton  # noqa: E402, F401
 from d2l_local.torch.language_model import GPT, Cache, gpt, trained_gpt  # noqa: E402, F401
 from d2l_local.torch.launch import torchrun, torchrun_script  # noqa: E402, F401
@@ -103,6 +104,9 @@ class PyTorch(_backend.Backend):
     examine = staticmethod(device.examine)
     synchronize = staticmethod(device.synchronize)
     _copier = staticmethod(_copier)
+
+    def _replayed(self, job: _Callable[[], object]) -> _Callable[[], object]:
+        return capture(job, device.try_gpu())
 
     def _convert(self, array: _np.ndarray) -> torch.Tensor:
         # Without a copy: the loader makes every minibatch anew. Losses want labels of 64 bits.

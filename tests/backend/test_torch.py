@@ -175,6 +175,21 @@ def test_python_s_lane_is_on_the_clock_of_the_operators():
     assert timeline.overlap("Python", "cpu/0") == pytest.approx(multiplied / less_busy)
 
 
+def test_a_replayed_job_is_what_was_captured_of_it(monkeypatch):
+    job, calls = (lambda: calls.append("job")), []
+
+    def capture(fn, device):
+        assert fn is job and device == d2l.try_gpu()
+        return lambda: calls.append("replay")
+
+    monkeypatch.setattr(d2l, "capture", capture)
+    d2l.seconds(job, replay=True)
+    assert {*calls} == {"replay"}
+    calls.clear()
+    d2l.seconds({"a": job})
+    assert {*calls} == {"job"}
+
+
 def test_mlp_step_trains_the_layers_that_it_is_told():
     step = d2l.mlp_step(6, 5, 2, lr=0.1)
     torch.manual_seed(0)

@@ -79,7 +79,12 @@ ASIDE = prose("why", "Why `x < 1`\n\nBecause.", "为什么`x < 1`\n\n因为如�
 
 @pytest.mark.parametrize(
     ("source", "title"),
-    [("assert x == 0", "Check"), ("plot(x)\nassert x == 0", "Figure"), ("print(x)", "Details")],
+    [
+        ("assert x == 0", "Check"),
+        ("plot(x)\nassert x == 0", "Figure"),
+        ('ax = d2l.axes("a", "b", "c")', "Figure"),
+        ("print(x)", "Details"),
+    ],
 )
 def test_folded_code_is_called_check_only_if_it_asserts(tmp_path, source, title):
     section = write(tmp_path, code("x = 0") + code(source, "score"))

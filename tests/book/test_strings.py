@@ -245,6 +245,7 @@ def test_strings_of_a_section_without_code(tmp_path, strings, why):
         ('print(f"{a} products take {b:.2f} sec")', ["{a} products take {b:.2f} sec"]),
         ('print(f"overlap {a}", "a", "/usr/lib of")', []),  # Few words are names or units
         ('ax.set_title("width", loc="left")', ["width"]),
+        ('ax = d2l.axes("width helps", "rows")', ["width helps", "rows"]),
         ('ax.set(xlabel="width", ylabel=f"{unit} a step")', ["width", "{unit} a step"]),
         ('ax.plot(x, "o-", label="measured"); ax.legend(["k"])', ["measured"]),
         ('ax.plot(x, label=names["measured"])', []),

@@ -8,10 +8,20 @@ import matplotlib
 
 matplotlib.use("agg")
 
+from d2l_local.measure import charts
 from d2l_local.measure.charts import plot_parts, plot_prediction, plot_roofline, plot_timelines
 from d2l_local.measure.timeline import Timeline
 
 import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Each test leaves no figure open, of which Matplotlib would warn."""
+    yield
+    plt.close("all")
 
 
 def test_lines_dots_and_errors(capsys):
@@ -152,3 +162,37 @@ def test_bars_of_other_parts_are_refused(bars):
     listed = re.escape(str({name: list(parts) for name, parts in bars.items()}))
     with pytest.raises(ValueError, match=f"the same parts, not {listed}"):
         plot_parts(bars, "time (s)")
+
+
+@pytest.mark.parametrize("style", ["default", "classic", "dark_background", "ggplot"])
+def test_axes_have_the_chapter_s_style_and_leave_the_reader_s_alone(style):
+    with plt.style.context(style, after_reset=True):
+        before = dict(matplotlib.rcParams)
+        ax = charts.axes("A row gets cheap", "rows", "time (µs)")
+        assert dict(matplotlib.rcParams) == before
+        [line] = ax.plot([1, 2], [2, 1])
+        text = ax.text(1, 1, "66 µs")
+        ax.figure.canvas.draw()
+    assert (ax.get_title(loc="left"), ax.get_title()) == ("A row gets cheap", "")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("rows", "time (µs)")
+    assert ax.figure.get_size_inches().tolist() == [7, 3.2]
+    assert line.get_color() == "#0072B2"
+    shown = {side for side, spine in ax.spines.items() if spine.get_visible()}
+    assert shown == {"left", "bottom"} and ax.xaxis.get_gridlines()[0].get_visible()
+    for written in (text, ax.title, ax.xaxis.label, *ax.get_xticklabels()):
+        behind = ax if written is text else ax.figure.patch
+        contrast = [
+            abs(a - b) for a, b in zip(to_rgb(written.get_color()), to_rgb(behind.get_facecolor()))
+        ]
+        assert max(contrast) > 0.4
+
+
+def test_a_long_title_is_broken_and_stays_in_the_figure(monkeypatch):
+    for lang, word in (("en", "seventeen times "), ("zh", "搬运字节的时间，")):
+        monkeypatch.setenv("D2L_LANGUAGE", lang)
+        ax = charts.axes(word * 10, "x", "y", size=(4, 3))
+        ax.figure.canvas.draw()
+        assert ax.get_title(loc="left").count("\n") >= 2
+        figure, title = ax.figure.bbox, ax._left_title.get_window_extent()
+        assert 0 <= title.x0 < title.x1 <= figure.x1 and title.y1 <= figure.y1
+        assert figure.width >= 600

@@ -99,6 +99,23 @@ def test_a_claim_is_left_out_where_two_cores_are_hardly_two(clocks, capsys, monk
     assert not Crowding().excuses("nothing was timed"), "no block was entered"
 
 
+def test_what_was_timed_last_may_be_excused(clocks, capsys, monkeypatch):
+    monkeypatch.setattr(crowding, "latest", clocks(8))
+    assert crowding.excuses("two are faster than one")
+    assert "took 20% of the cores" in capsys.readouterr().out
+    monkeypatch.setattr(crowding, "latest", clocks(1))
+    assert not crowding.excuses("two are faster than one")
+
+
+def test_where_nothing_was_timed_only_a_single_core_excuses(monkeypatch, capsys):
+    monkeypatch.setattr(crowding, "latest", Crowding())
+    monkeypatch.setattr(crowding, "work_of_two", lambda: pytest.fail("it was asked"))
+    monkeypatch.setattr(crowding, "cpu_quota", lambda: 2)
+    for cores, excused in ((2, False), (1, True)):
+        monkeypatch.setattr(crowding, "cores_of_process", lambda cores=cores: set(range(cores)))
+        assert crowding.excuses("two are faster than one") is excused
+
+
 def test_two_threads_that_share_a_core_do_the_work_of_one():
     """On two cores they do more, though others may want these, too, or both be threads of one."""
     if not hasattr(crowding.os, "sched_setaffinity"):

@@ -161,7 +161,8 @@ def test_foreseen_mistakes_come_before_the_usual_ones():
     [
         (..., "No guess yet. Unfold", "Measured: 10 ms"),
         (9, "You predict: 9. Unfold", "Measured: 10 ms, as you predicted"),
-        (20, "You predict: 20. Unfold", "Measured: 10 ms, other than you predicted"),
+        (12.5, "You predict: 12.5. Unfold", "Measured: 10 ms, as you predicted"),
+        (20, "You predict: 20. Unfold", "Measured: 10 ms. You said 20: 2 times as much."),
         ("ten", "Your guess, 'ten', is no number", "Measured: 10 ms"),
     ],
 )
@@ -169,6 +170,42 @@ def test_a_guess_is_compared_below_a_line_that_tells_nothing(capsys, guess, firs
     measured(number=10, unit="ms", guess=guess)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(first) and "10" not in lines[0] and lines[1] == then
+
+
+@pytest.mark.parametrize(
+    ("number", "guess", "then"),
+    [
+        (107, 16384, "107. You said 16,384: 153 times as much."),
+        (16384, 107, "16,384. You said 107: it is 153 times as much."),
+        (10, Fraction(26, 2), "10. You said 13: 1.3 times as much."),
+        (10, 7.4, "10. You said 7.4: it is 1.4 times as much."),
+        (-5, -10, "-5. You said -10: 2 times as much."),
+        (-10, -5, "-10. You said -5: it is 2 times as much."),
+        (0, 5, "0. You said 5: 5 too much."),
+        (10, 0, "10. You said 0: 10 too little."),
+        (-2.5, 3, "-2.5. You said 3: 5.5 too much."),
+        (0, 0, "0, as you predicted"),
+        (1e9, 1, "1,000,000,000. You said 1: it is 1,000,000,000 times as much."),
+    ],
+)
+def test_by_how_much_a_guess_of_a_number_is_off(capsys, number, guess, then):
+    measured(number=number, guess=guess)
+    assert capsys.readouterr().out.splitlines()[1] == f"Measured: {then}"
+
+
+def test_of_a_guess_that_is_nearly_right_the_difference_is_told(capsys):
+    measured(number=1000, guess=1010, within=0.001, computed=True)
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line == "Computed: 1,000. You said 1,010: 10 too much."
+
+
+def test_in_chinese_a_multiple_names_its_owner(capsys, monkeypatch):
+    monkeypatch.setenv("D2L_LANGUAGE", "zh")
+    measured(number=107, unit="MB", guess=16384)
+    measured(number=107, guess=10, computed=True)
+    _, more, _, less = capsys.readouterr().out.splitlines()
+    assert more == "测量结果：107 MB。你预测的是16,384，是结果的153倍。"
+    assert less == "计算结果：107。你预测的是10，结果是它的11倍。"
 
 
 def test_the_guess_of_a_choice(capsys):

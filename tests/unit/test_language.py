@@ -139,6 +139,21 @@ def test_tables_align_wide_characters():
     assert language.columns("BLAS内核") == 8
 
 
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("one row gets cheap", 8, ["one row", "gets", "cheap"]),
+        ("unbreakable", 4, ["unbreakable"]),
+        ("三倍的搬运，一次算", 10, ["三倍的搬", "运，一次算"]),
+        ("对N个数做hard sigmoid", 12, ["对N个数做", "hard sigmoid"]),
+        ("快了（不止）两倍", 6, ["快了", "（不", "止）两", "倍"]),
+        ("", 5, [""]),
+    ],
+)
+def test_lines_break_between_words_or_chinese_characters(text, width, lines):
+    assert language.wrapped(text, width).split("\n") == lines
+
+
 # ---- Fonts ---------------------------------------------------------------------------------------
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import matplotlib
+
+matplotlib.use("agg")
+
 from d2l_local.base.language import columns
-from d2l_local.lesson.law import law
+from d2l_local.lesson.law import law, picture
 
 import pytest
+from helpers import python
+from matplotlib import pyplot as plt
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,74 @@ def test_one_part_says_nothing(parts):
     with pytest.raises(ValueError, match="two parts or more that take time") as caught:
         law("here", 1.0, **parts)
     assert str(parts) in str(caught.value)
+
+
+def drawn(title="here: 50% hidden", measured=2.5, **parts):
+    ax = picture(title, "time (ms)", measured, parts, 2)
+    ax.figure.canvas.draw()
+    plt.close(ax.figure)
+    return ax
+
+
+def test_the_picture_has_the_parts_in_turns_and_what_they_took():
+    ax = drawn(short=1.0, long=2.0)
+    bars = [(bar.get_x(), bar.get_width()) for bar in ax.patches]
+    assert bars == [(0, 2), (2, 1)], "the longest first, where what is measured may end"
+    bounds, dot = ax.get_lines()
+    assert list(bounds.get_xdata()) == [2, 3] and list(dot.get_xdata()) == [2.5]
+    shown = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert shown == ["longest 2.00", "sum 3.00"] and ax.get_xlabel() == "time (ms)"
+    assert {"long", "short", "measured 2.50"} <= {text.get_text() for text in ax.texts}
+    assert ax.get_title(loc="left") == "here: 50% hidden"
+    assert ax.figure.get_size_inches().tolist() == [7, 1.6]
+
+
+@pytest.mark.parametrize("measured", [0.5, 9.0])
+def test_beyond_the_ends_the_picture_shows_the_dot(measured):
+    ax = drawn(measured=measured, a=1.0, b=1.0)
+    low, high = ax.get_xlim()
+    assert low <= measured < high
+
+
+def test_a_part_too_short_for_its_name_is_named_beside(recwarn):
+    ax = drawn(computing=9.0, **{"copying of all gradients": 0.1})
+    inside, *_, beside = ax.texts
+    assert inside.get_text() == "computing" and inside.get_position()[0] == 4.5
+    assert beside.get_text() == "copying of all gradients" and beside.xy[0] == pytest.approx(9.1)
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+NOTEBOOK = """
+import matplotlib
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+matplotlib.use("agg")
+shell = InteractiveShell.instance()
+{kernel}
+with capture_output() as captured:
+    shell.run_cell("from matplotlib import pyplot as plt; mine = plt.figure()")
+    shell.run_cell("from d2l_local.lesson.law import law")
+    shell.run_cell("hidden = law('here', 1.5, a=1.0, b=1.0)")
+    shell.run_cell("assert plt.get_fignums() == [1] and plt.gcf() is mine; print('mine')")
+print(captured.stdout)
+[shown] = captured.outputs or [None]
+if shown:
+    from base64 import b64decode
+    from struct import unpack
+    print(shown.data["text/plain"], unpack(">II", b64decode(shown.data["image/png"])[16:24]))
+"""
+
+
+def test_a_notebook_shows_the_picture_in_place_of_the_bar():
+    lines = python(NOTEBOOK.format(kernel="shell.kernel = None")).stdout.splitlines()
+    assert lines[0].startswith("The law so far (sec)") and lines[1].split()[-1] == "50%"
+    assert lines[2].startswith("  parts: ") and "mine" in lines[3:5]
+    text, _, size = lines[-1].partition(" (")
+    width, height = map(int, size.rstrip(")").split(", "))
+    assert text == "here: 50% hidden" and width >= 600 and height <= 200
+
+
+def test_a_terminal_shows_the_bar():
+    shown = python(NOTEBOOK.format(kernel="")).stdout
+    assert "longest ├" in shown and "hidden (" not in shown

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 import time
 from types import SimpleNamespace
 
 from d2l_local.measure import timing
-from d2l_local.measure.timing import Benchmark, Measurement, compare, measure, together
+from d2l_local.measure.timeline import Timeline
+from d2l_local.measure.timing import Benchmark, Measurement, compare, measure, seconds, together
 
 import pytest
 
@@ -99,6 +101,83 @@ def test_a_disturbance_hits_compared_functions_alike(clock):
     both = {name: lambda: clock.work(next(rounds)) for name in ("a", "b")}
     found = compare(both, 5, synchronize=clock.synchronize)
     assert found["a"] == found["b"]
+
+
+def timed(clock, jobs):
+    return seconds(jobs, synchronize=clock.synchronize, prepare=lambda job: job)
+
+
+def test_a_call_takes_the_shortest_of_the_rounds_until_the_device_is_idle(clock):
+    durations = itertools.chain([9.0, 3.0], itertools.cycle([3.0, 2.0, 4.0]))
+    jobs = {"it": lambda: clock.work(next(durations))}
+    assert timed(clock, jobs) == {"it": pytest.approx(2)}
+    rounds = clock.log.count("work") - 2  # A call that loads, and one that says how long it is
+    assert rounds == 7
+
+
+def test_short_jobs_are_repeated_and_long_ones_are_not(clock):
+    calls = {"short": 0, 2: 0}
+
+    def call(name, duration):
+        calls[name] += 1
+        clock.work(duration)
+
+    jobs = {"short": lambda: call("short", 1e-5), 2: lambda: call(2, 0.03)}
+    found = timed(clock, jobs)
+    assert found == {"short": pytest.approx(1e-5), 2: pytest.approx(0.03)}
+    rounds = calls[2] - 2
+    assert 0.5 <= rounds * (0.03 + 128e-5) < 0.5 + 0.04, "rounds go on for half a second"
+    assert calls["short"] == 1 + sum(2**n for n in range(8)) + 128 * rounds
+
+
+def test_every_round_calls_every_job_in_an_order_drawn_anew(clock):
+    order = []
+
+    def work(name):
+        order.append(name)
+        clock.work(0.05)
+
+    jobs = {name: lambda name=name: work(name) for name in "abc"}
+    assert list(timed(clock, jobs)) == ["a", "b", "c"]
+    rounds = [order[start : start + 3] for start in range(6, len(order), 3)]
+    assert all(sorted(names) == ["a", "b", "c"] for names in rounds)
+    assert len(rounds) == 7 and len({*map(tuple, rounds)}) > 2
+
+
+def test_a_disturbance_of_most_rounds_is_not_seen(clock):
+    durations = itertools.cycle([0.1, 0.1, 0.1, 0.1, 0.05, 0.1])
+    assert timed(clock, {"it": lambda: clock.work(next(durations))})["it"] == pytest.approx(0.05)
+
+
+def test_the_reader_s_draws_stay_as_they_are(clock):
+    random.seed(7)
+    expected = random.Random(7).random()
+    timed(clock, {"a": lambda: clock.work(1), "b": lambda: clock.work(1)})
+    assert random.random() == expected
+
+
+def test_what_is_prepared_is_called_in_the_place_of_a_job(clock):
+    prepared = {"slow": lambda: clock.work(2)}
+    jobs = {"slow": lambda: pytest.fail("the job itself was called")}
+    found = seconds(jobs, synchronize=clock.synchronize, prepare=lambda job: prepared["slow"])
+    assert found == {"slow": pytest.approx(2)}
+
+
+def test_what_cannot_be_timed_is_refused(clock):
+    calls = []
+    with pytest.raises(ValueError, match="no job is given"):
+        timed(clock, {})
+    with pytest.raises(TypeError, match="'sum' must be a function to call, .*, not a float"):
+        timed(clock, {"first": lambda: calls.append(1), "sum": 1.0 + 1.0})
+    with pytest.raises(ZeroDivisionError):
+        timed(clock, {"wrong": lambda: 1 / 0})
+    Timeline._recording = Timeline()
+    try:
+        with pytest.raises(RuntimeError, match="a Timeline is recording"):
+            timed(clock, {"first": lambda: calls.append(1)})
+    finally:
+        Timeline._recording = None
+    assert calls == []
 
 
 def test_speedup_compares_within_a_round():

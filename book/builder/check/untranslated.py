@@ -16,7 +16,7 @@ from book.builder.notebook import Cell, Notebook
 
 SHOWN = {"print", "say", "Benchmark"}  # Whose strings are sentences, or data
 LABELS = {"set_title", "set_xlabel", "set_ylabel", "set_label", "suptitle", "title", "xlabel"}
-LABELS |= {"ylabel", "legend", "annotate"}
+LABELS |= {"ylabel", "legend", "annotate", "axes"}
 KEYWORDS = {"label", "labels", "legend", "title", "xlabel", "ylabel"}
 WORD = re.compile(r"(?<![\w.`'\"/])[A-Za-z][a-z]+(?![\w.(/='\"])")
 ERROR = re.compile(r"^\w*Error\b.*$", re.MULTILINE)  # What a library raises is in English
