@@ -13,6 +13,9 @@ first one, whose memory no neighbor shares, and there a *transfer* from the host
 issues what a GPU computes is a matter of its own. Records of before December 2026 lack it. The
 system counts a core's time in steps of 10 ms, so that short cells are judged together, half a
 second at least.
+
+Before and after tell nothing of a machine that is slow all the while. So `check` holds a run's
+jobs against the `best_known` of all runs on machines that are described alike.
 """
 
 from __future__ import annotations
@@ -23,12 +26,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from book.builder.notebook import Run, measures
 from d2l_local.machine.crowding import MOST, Crowding
-from d2l_local.machine.facts import facts
+from d2l_local.machine.facts import facts, in_words
 
 from nbformat import NotebookNode
 
@@ -104,6 +107,30 @@ def disturbance(run: Run) -> float:
     record: dict[str, Any] = run["others"]
     drifts = [abs(after / before - 1) for before, after in _jobs(record).values()]
     return float(max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record))
+
+
+def rates(run: Run) -> dict[tuple[str, str], float]:
+    """Return how fast a run's fixed jobs were, the mean of before and after, in units of `JOBS`.
+
+    The keys say which job, and on what: a GPU's is the same in every host, and Python's speed
+    depends on its version, too.
+    """
+    record, host = run.get("others", {}), in_words(run["machine"])
+    device = run["machine"]["gpus"][0]["name"] if "transfer" in record else host
+    places = dict.fromkeys(JOBS, device)
+    if "python" in record:
+        version = ".".join(run["versions"]["python"].split(".")[:2])
+        places["python"] = f"{host}, Python {version}"
+    return {(job, places[job]): statistics.mean(two) for job, two in _jobs(record).items()}
+
+
+def best_known(runs: Iterable[Run]) -> dict[tuple[str, str], float]:
+    """Return the highest of these runs' `rates`."""
+    best: dict[tuple[str, str], float] = {}
+    for run in runs:
+        for key, rate in rates(run).items():
+            best[key] = max(rate, best.get(key, rate))
+    return best
 
 
 def _jobs(record: dict[str, Any]) -> dict[str, list[float]]:
