@@ -6,7 +6,7 @@ import json
 
 from book.builder import benchmark_guard, check
 from book.builder.benchmark_guard import best_known, rates
-from book.builder.check import certificates
+from book.builder.check import certificates, reruns
 from book.builder.check.problem import HINT, UNREADY
 from book.builder.cli import main
 from book.builder.page import pages
@@ -185,6 +185,63 @@ def test_a_certificate_without_the_loop_is_compared_in_what_it_has(tmp_path):
     del old["others"]["python"]
     runs = {("a", "en"): [old], ("b", "en"): [a_run()]}
     assert told(chapter(tmp_path, runs)) == []
+
+
+# ---- Twins ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ("a 10.0 ms", "甲10.0毫秒", []),
+        ("a 10.0 ms", "甲14.9毫秒", []),
+        ("a 10.0 ms", "甲15.2毫秒", [("10.0", "15.2")]),
+        ("15.2 ms", "10.0毫秒", [("15.2", "10.0")]),
+        ("1,500 ms", "2,400毫秒", [("1,500", "2,400")]),
+        ("8 a second", "每秒15", [("8", "15")]),  # At least 14.5 / 8.5
+        ("10 a second", "每秒16", []),  # Perhaps 15.5 / 10.5
+        ("1 and 3", "1和9", []),  # One digit each
+        ("0 of 25", "12中的25", []),
+        ("9% hidden", "掩盖18%", []),  # Nine points
+        ("10% hidden", "掩盖22%", [("10%", "22%")]),
+        ("98% hidden", "掩盖99%", []),
+        ("gain -1.20", "收益1.10", [("-1.20", "1.10")]),
+        ("error 1.5e-07", "误差4.5e-07", [("1.5e-07", "4.5e-07")]),
+        ("error 1e-07", "误差4e-07", []),
+        ("10.0 by 2 devices", "2个设备10.0", []),  # In another order
+        ("10.0 by 2 devices", "2个设备20.0", [("10.0", "20.0")]),
+        ("0.12 0.34", "0.34 0.80", [("0.12", "0.80")]),
+        ("10.0 ms", "甲10.0毫秒和77", []),  # Another number of numbers
+        ("x2 is 10.0", "x9是10.0", []),  # Names
+        ("10.0\n20.0 or 30.0", "77.0\n1", [("10.0", "77.0")]),  # Line by line
+        ("10.0\n20.0", "10.0 40.0", [("20.0", "40.0")]),  # In lines of its own
+    ],
+)
+def test_which_numbers_are_too_far_apart(one, other, found):
+    assert reruns.apart(one, other) == found
+
+
+@pytest.mark.parametrize("machine", [HOST, {**HOST, "cores": 8}])
+def test_twins_that_measured_something_else_on_one_kind_of_machine_are_told(tmp_path, machine):
+    runs = {("small", "en"): [a_run()], ("small", "zh"): [a_run(machine)]}
+    said = {"en": "8.5 ms, then 9.9 ms", "zh": "先是17毫秒，然后是10.1毫秒"}, "12 ms"
+    made = chapter(tmp_path, runs, printed=said, story=False)
+    what = "cell intro_1: 17 here, and 8.5 in en"
+    alike = machine == HOST
+    expected = [(HINT, "chapters/pytorch/zh/small.ipynb", what)] if alike else []
+    assert told(made) == expected
+
+
+def test_many_twins_are_told_in_one_line(tmp_path, capsys):
+    runs = {("small", "en"): [a_run()], ("small", "zh"): [a_run()]}
+    chapter(tmp_path, runs, printed=({"en": "10.0", "zh": "20.0"}, {"en": "77", "zh": "11"}))
+    line = "cells that two runs tell differently: 2, which `make check SECTIONS=<section>` shows"
+    main(["check", "--release", "--root", str(tmp_path)])
+    assert f"warning: {line}\n" in capsys.readouterr().out
+    main(["check", "--section", "small", "--root", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "zh/small.ipynb: cell intro_1: 20.0 here, and 10.0 in en\n" in out
+    assert "zh/small.ipynb: cell intro_2: 11 here, and 77 in en\n" in out
 
 
 def test_a_damaged_notebook_is_told_where_it_is_checked(tmp_path):

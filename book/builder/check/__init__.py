@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from book.builder import answers
 from book.builder.benchmark_guard import best_known
-from book.builder.check import certificates, code, exercises, notebooks, prose, twins
+from book.builder.check import certificates, code, exercises, notebooks, prose, reruns, twins
 from book.builder.check.problem import UNREADY, Problem
 from book.builder.model import Section
 from book.builder.page import Page, pages
@@ -45,6 +45,7 @@ NOTEBOOK = (
     notebooks.up_to_date,
     notebooks.measured_alone,
     certificates.of_one_run,
+    reruns.agree,
     notebooks.translated,
 )
 
