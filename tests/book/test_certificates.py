@@ -6,7 +6,7 @@ import json
 
 from book.builder import benchmark_guard, check
 from book.builder.benchmark_guard import best_known, rates
-from book.builder.check import certificates, reruns
+from book.builder.check import certificates, exercises, reruns
 from book.builder.check.problem import HINT, UNREADY
 from book.builder.cli import main
 from book.builder.page import pages
@@ -242,6 +242,43 @@ def test_many_twins_are_told_in_one_line(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "zh/small.ipynb: cell intro_1: 20.0 here, and 10.0 in en\n" in out
     assert "zh/small.ipynb: cell intro_2: 11 here, and 77 in en\n" in out
+
+
+# ---- Right answers -------------------------------------------------------------------------------
+
+
+def test_how_often_each_choice_is_right(tmp_path):
+    ask = (
+        '\n+++ {{"lang": "en", "id": "q{0}", "kind": "predict"}}\nHow long?\n\n1. Short.\n2. Long.'
+        '\n3. No.\n\n+++ {{"lang": "zh", "id": "q{0}", "kind": "predict"}}\n多久？\n\n1. 短。'
+        "\n2. 长。\n3. 否。\n\n```{{code-cell}}\nd2l.measured(choice={0})\n```\n"
+    )
+    number = '\n+++ {"lang": "en", "id": "n", "kind": "predict"}\nHow long?\n\n'
+    number += '+++ {"lang": "zh", "id": "n", "kind": "predict"}\n多久？\n\n'
+    number += "```{code-cell}\nd2l.measured(number=2)\n```\n"
+    text = small_chapter.bilingual("".join(ask.format(i) for i in (1, 3, 2)) + number, "pytorch")
+    made = small_chapter.make(tmp_path, small=text)
+    assert main(["build", "--no-execute", "--root", str(tmp_path)]) == 0
+    every = pages(made.sections()[0], "pytorch")
+    assert list(exercises.right_choices(every)) == []  # Nothing is measured yet
+    for lang in ("en", "zh"):
+        path = tmp_path / f"chapters/pytorch/{lang}/small.ipynb"
+        node = json.loads(path.read_text("utf-8"))
+        measured = iter([{"choice": 1}, {"choice": 3}, {"choice": 3}, {"number": 2.0}])
+        for cell in node["cells"]:
+            if cell["cell_type"] == "code" and "predict" in cell["metadata"]["d2l_local"]:
+                data = {"d2l_local": {"measured": next(measured)}}
+                cell["outputs"] = [
+                    {
+                        "output_type": "display_data",
+                        "data": {"text/plain": "Measured"},
+                        "metadata": data,
+                    }
+                ]
+        path.write_text(json.dumps(node), "utf-8")
+    what = "of 3 predictions with choices, the right one is 1 in 1, 2 in 0, 3 in 2"
+    assert (HINT, "pytorch", what) in told(made)
+    assert (HINT, "pytorch", what) not in told(made, ["small"])
 
 
 def test_a_damaged_notebook_is_told_where_it_is_checked(tmp_path):

@@ -79,6 +79,7 @@ def chapter(checked: Chapter, names: Iterable[str] | None = None) -> Iterator[Pr
     if not names:
         yield from orphans(checked)
         yield from not_linked(checked)
+        yield from exercises.right_choices(every)
         yield from certificates.of_one_machine(every)
     yield from tables(checked)
 
