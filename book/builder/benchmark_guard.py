@@ -4,13 +4,18 @@ A run records what *others* took of the cores while cells that measure were exec
 how fast fixed jobs were before and after, because a neighbor can take the memory's bandwidth
 without taking a core; and what troubled the GPUs:
 
-    {"others": {"share": 0.013, "cell": "loops_1", "copy": [9.8, 9.7], "product": [91, 92]}}
+    {"others": {"share": 0.013, "cell": "loops_1", "copy": [9.8, 9.7], "product": [91, 92],
+                "python": [31.2, 31.4]}}
 
 The jobs are a copy (GB/s) and a product (GFLOP/s) on CPU cores or, where PyTorch has a GPU, on the
 first one, whose memory no neighbor shares, and there a *transfer* from the host's pinned memory
-(GB/s). None of them sees how fast Python runs, which on shared cores changes from one moment to
-the next. The system counts a core's time in steps of 10 ms, so that short cells are judged
-together, half a second at least.
+(GB/s). On every machine a loop of Python counts (millions of steps a second): how fast the host
+issues what a GPU computes is a matter of its own. Records of before December 2026 lack it. The
+system counts a core's time in steps of 10 ms, so that short cells are judged together, half a
+second at least.
+
+Before and after tell nothing of a machine that is slow all the while. So `check` holds a run's
+jobs against the `best_known` of all runs on machines that are described alike.
 """
 
 from __future__ import annotations
@@ -21,19 +26,20 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from book.builder.notebook import Run, measures
 from d2l_local.machine.crowding import MOST, Crowding
-from d2l_local.machine.facts import facts
+from d2l_local.machine.facts import facts, in_words
 
 from nbformat import NotebookNode
 
 DRIFT = 0.15  # A job that is so much slower or faster afterwards had company
 WINDOW = 0.5  # Seconds over which others' share is told
 TRIES = 3  # Executions of a section until it is published as disturbed
-JOBS = "copy", "product", "transfer"
+STEPS = 100_000  # Of the loop of Python
+JOBS = {"copy": "GB/s", "product": "GFLOP/s", "transfer": "GB/s", "python": "million steps/s"}
 SLOWED = "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown"
 
 
@@ -103,6 +109,30 @@ def disturbance(run: Run) -> float:
     return float(max(record["share"] / MOST, max(drifts) / DRIFT) + 10 * ("gpus" in record))
 
 
+def rates(run: Run) -> dict[tuple[str, str], float]:
+    """Return how fast a run's fixed jobs were, the mean of before and after, in units of `JOBS`.
+
+    The keys say which job, and on what: a GPU's is the same in every host, and Python's speed
+    depends on its version, too.
+    """
+    record, host = run.get("others", {}), in_words(run["machine"])
+    device = run["machine"]["gpus"][0]["name"] if "transfer" in record else host
+    places = dict.fromkeys(JOBS, device)
+    if "python" in record:
+        version = ".".join(run["versions"]["python"].split(".")[:2])
+        places["python"] = f"{host}, Python {version}"
+    return {(job, places[job]): statistics.mean(two) for job, two in _jobs(record).items()}
+
+
+def best_known(runs: Iterable[Run]) -> dict[tuple[str, str], float]:
+    """Return the highest of these runs' `rates`."""
+    best: dict[tuple[str, str], float] = {}
+    for run in runs:
+        for key, rate in rates(run).items():
+            best[key] = max(rate, best.get(key, rate))
+    return best
+
+
 def _jobs(record: dict[str, Any]) -> dict[str, list[float]]:
     """Return the rates of the fixed jobs, before and after."""
     return {job: rates for job, rates in record.items() if job in JOBS}
@@ -110,6 +140,11 @@ def _jobs(record: dict[str, Any]) -> dict[str, list[float]]:
 
 def _references() -> dict[str, float]:
     """Return how fast the fixed jobs are now."""
+    return {**_of_device(), "python": _of_python()}
+
+
+def _of_device() -> dict[str, float]:
+    """Return how fast the jobs of the first GPU are now, or of the cores."""
     if facts().get("gpus"):
         with contextlib.suppress(ImportError):
             import torch
@@ -119,6 +154,17 @@ def _references() -> dict[str, float]:
                 torch.cuda.empty_cache()  # The notebook is to have all of the memory
                 return rates
     return _of_cpu()
+
+
+def _of_python() -> float:
+    """Return how many millions of steps Python takes a second, in a loop on one core."""
+
+    def steps() -> None:
+        total = 0
+        for number in range(STEPS):
+            total += number & 3
+
+    return round(STEPS / _median(steps) / 1e6, 1)
 
 
 def _of_cpu() -> dict[str, float]:

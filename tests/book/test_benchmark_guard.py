@@ -35,6 +35,7 @@ def test_what_is_not_disturbed():
         ({"copy": [10.0, 8.0]}, "copy: 10 before and 8 after, further apart than 15%"),
         ({"product": [80, 100]}, "product: 80 before and 100 after, further apart than 15%"),
         ({"transfer": [30, 20]}, "transfer: 30 before and 20 after, further apart than 15%"),
+        ({"python": [30, 20]}, "python: 30 before and 20 after, further apart than 15%"),
         ({"gpus": "a GPU slowed its clock down"}, "a GPU slowed its clock down"),
     ):
         run = {"others": {**QUIET, **loud}}
@@ -65,6 +66,17 @@ def test_a_guard_judges_timed_cells_over_half_a_second(monkeypatch):
     assert benchmark.record["share"] == 0.3 and benchmark.record["cell"] == "g"
     assert len(benchmark.record["copy"]) == len(benchmark.record["product"]) == 2
     assert min(*benchmark.record["copy"], *benchmark.record["product"]) > 0
+    assert len(benchmark.record["python"]) == 2 and min(benchmark.record["python"]) > 0
+
+
+def test_python_is_timed_on_every_machine(monkeypatch):
+    """A loop of 100,000 steps in 5 ms, beside a GPU's jobs."""
+    cuda = types.SimpleNamespace(is_available=lambda: True, empty_cache=lambda: None)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(benchmark_guard, "facts", lambda: {"gpus": ["one"]})
+    monkeypatch.setattr(benchmark_guard, "_of_gpu", lambda: {"copy": 3000, "transfer": 55})
+    monkeypatch.setattr(benchmark_guard, "_median", lambda job: job() or 0.005)
+    assert benchmark_guard._references() == {"copy": 3000, "transfer": 55, "python": 20}
 
 
 def test_a_notebooks_own_end_is_no_part_of_what_others_took(tmp_path):

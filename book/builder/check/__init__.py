@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from book.builder import answers
-from book.builder.check import code, exercises, notebooks, prose, story, twins
+from book.builder.benchmark_guard import best_known
+from book.builder.check import (
+    certificates,
+    code,
+    exercises,
+    notebooks,
+    prose,
+    reruns,
+    story,
+    twins,
+)
 from book.builder.check.problem import UNREADY, Problem
 from book.builder.model import Section
 from book.builder.page import Page, pages
@@ -50,6 +60,8 @@ NOTEBOOK = (
     notebooks.runs_without_gpus,
     notebooks.up_to_date,
     notebooks.measured_alone,
+    certificates.of_one_run,
+    reruns.agree,
     notebooks.translated,
 )
 
@@ -66,15 +78,25 @@ def notebook(page: Page) -> list[Problem]:
 
 def chapter(checked: Chapter, names: Iterable[str] | None = None) -> Iterator[Problem]:
     """Yield what is wrong with sections, by default all, and then with what holds them together."""
+    every = [  # Nothing is read until it is asked for
+        page
+        for section in checked.sections()
+        for framework in section.frameworks
+        for page in pages(section, framework)
+    ]
+    best = best_known(run for page in every for run in certificates.runs_of(page))
     for section in checked.sections(names):
         yield from text(section)
         yield from code.answers_kept(section)
-        for framework in section.frameworks:
-            for page in pages(section, framework):
+        for page in every:
+            if page.section.name == section.name:
                 yield from notebook(page)
+                yield from certificates.as_fast_as_known(page, best)
     if not names:
         yield from orphans(checked)
         yield from not_linked(checked)
+        yield from exercises.right_choices(every)
+        yield from certificates.of_one_machine(every)
     yield from tables(checked)
 
 

@@ -6,12 +6,14 @@ import ast
 import contextlib
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from book.builder import render
-from book.builder.check.problem import Problem, at
+from book.builder.check.problem import HINT, Problem, at
 from book.builder.model import CHECK, PARTS, Block, Section, choices, exercises
 from book.builder.notebook import Cell, data_of
+from book.builder.page import Page
 
 NO_ANSWER = "no cell follows that answers it with `d2l.measured(...)`"
 
@@ -127,3 +129,19 @@ def outputs(cell: Cell) -> list[str]:
         if not count and not math.isfinite(measured[0].get("number", math.nan)):
             return [f"measured {measured[0]}, where the question asks for a number"]
     return []
+
+
+def right_choices(pages: Iterable[Page]) -> Iterator[Problem]:
+    """How often each choice is the right one: readers soon know where to look for most of them."""
+    counts: dict[str, Counter[int]] = {}
+    for page in pages:
+        for cell in page.committed.code if page.committed and not page.original else ():
+            if cell.predict.get("choices"):
+                told = [data_of(output).get("measured", {}) for output in cell.outputs]
+                of = counts.setdefault(page.framework, Counter())
+                of.update(each["choice"] for each in told if "choice" in each)
+    for framework, of in counts.items():
+        if of:
+            each = ", ".join(f"{choice} in {of[choice]}" for choice in range(1, max(of) + 1))
+            what = f"of {sum(of.values())} predictions with choices, the right one is {each}"
+            yield Problem(framework, what, HINT)
