@@ -38,24 +38,20 @@ def seconds(
     if Timeline._recording is not None:
         raise RuntimeError("a Timeline is recording, which takes time: end it, then time")
     calls = {name: prepare(job) for name, job in jobs.items()}
-    numbers = {name: _long_enough(call, synchronize) for name, call in calls.items()}
+    for call in calls.values():
+        call()  # What loads, allocates and compiles
+    synchronize()
+    numbers = dict.fromkeys(jobs, 1)  # Calls in a row
     shortest = dict.fromkeys(jobs, math.inf)
     draw, start, rounds = random.Random(0), time.perf_counter(), 0
     while rounds < ROUNDS or time.perf_counter() - start < LONG:
         for name in draw.sample([*jobs], len(jobs)):
-            took = _in_a_row(calls[name], numbers[name], synchronize)
+            # In any round, for a call may have seemed long because it was disturbed
+            while (took := _in_a_row(calls[name], numbers[name], synchronize)) < LEAST:
+                numbers[name] *= 2
             shortest[name] = min(shortest[name], took / numbers[name])
         rounds += 1
     return shortest
-
-
-def _long_enough(call: Job, synchronize: Callable[[], None]) -> int:
-    """How many calls in a row last `LEAST`, after one that also loads, allocates and compiles."""
-    call()
-    number = 1
-    while _in_a_row(call, number, synchronize) < LEAST:
-        number *= 2
-    return number
 
 
 def _in_a_row(call: Job, number: int, synchronize: Callable[[], None]) -> float:
