@@ -121,6 +121,8 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> Cell:
         tags.append("nbval-raises-exception")
     if not block.lang and ".excuses(" in block.source and IGNORED not in tags:
         tags.append(IGNORED)  # On a crowded machine it prints a line more
+    if section.is_story and not block.lang and not block.kind and IGNORED not in tags:
+        tags.append(IGNORED)  # It works: what it keeps is measured, and it prints nothing
     if block.kind in FOLDED and not block.lang:
         tags.append("hide-input")
         fold(cell, word(block.kind))

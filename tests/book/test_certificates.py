@@ -281,6 +281,16 @@ def test_how_often_each_choice_is_right(tmp_path):
     assert (HINT, "pytorch", what) not in told(made, ["small"])
 
 
+def test_a_storys_work_is_certified_whatever_its_tags(tmp_path):
+    text = small_chapter.bilingual("\n```{code-cell}\nt = 1.0\n```\n", "pytorch")
+    text = text.replace("[pytorch]\n", "[pytorch]\nform: story\n", 1)
+    made = small_chapter.make(tmp_path, small=text)
+    assert main(["build", "--root", str(tmp_path)]) == 0
+    for page in pages(made.sections()[0], "pytorch"):
+        [run] = certificates.runs_of(page)
+        assert "copy" in run["others"]
+
+
 def test_a_damaged_notebook_is_told_where_it_is_checked(tmp_path):
     made = chapter(tmp_path, {("a", "en"): [a_run()], ("b", "en"): [a_run()]})
     path = tmp_path / "chapters/pytorch/en/b.ipynb"
