@@ -12,7 +12,7 @@ from book.builder.page import Page
 from d2l_local.machine.facts import in_words, num_gpus
 
 SLOW = 0.75  # Of the best known of such a machine; a job below it is told
-COMPARED = ("python", "product")  # Jobs in which a story's machines are to be alike
+COMPARED = ("python", "product")  # In which a story's machines are alike; GPUs in the second
 
 
 def runs_of(page: Page) -> list[Run]:
@@ -79,7 +79,7 @@ def of_one_machine(pages: Iterable[Page]) -> Iterator[Problem]:
             else:
                 what = f"told from {processor(run)}, and {first.where} from {processor(model)}"
                 yield Problem(page.where, what, UNREADY)
-        for job in COMPARED:
+        for job in COMPARED[num_gpus(model["machine"]) > 0 :]:
             yield from _equally_fast(job, alike)
 
 
