@@ -46,6 +46,8 @@ def style_of(lane: str, span: Span) -> dict[str, str]:
         return COPY_STYLE
     if re.fullmatch(r"[FBW]\d+'*", span.name):
         return {"F": FORWARD_STYLE, "B": BACKWARD_STYLE, "W": WEIGHT_STYLE}[span.name[0]]
+    if re.match("read|load", span.name):  # By a program's own lane, such as a disk's
+        return LOAD_STYLE
     return {"Python": ISSUE_STYLE, "input": LOAD_STYLE}.get(lane, COMPUTE_STYLE)
 
 

@@ -129,8 +129,14 @@ def test_stages_are_numbered_in_every_language(monkeypatch):
 
 
 def test_what_is_loaded_does_not_look_computed():
-    ax = Timeline({"cpu/0": [("dot", 1, 2)], "input": [("load", 0, 1)]}).plot()
-    assert [bars.get_label() for bars in ax.collections] == ["compute", "load"]
+    for lane, name in (("input", "decode"), ("disk", "read"), ("thread/0", "load_images")):
+        ax = Timeline({"cpu/0": [("dot", 1, 2)], lane: [(name, 0, 1)]}).plot()
+        assert [bars.get_label() for bars in ax.collections] == ["compute", "load"]
+
+
+def test_a_worker_that_a_program_names_computes():
+    ax = Timeline({"worker": [("multiply", 0, 1), ("reduce_kernel", 1, 2)]}).plot()
+    assert [bars.get_label() for bars in ax.collections] == ["compute"]
 
 
 def test_a_few_x_near_each_other_are_the_ticks():
