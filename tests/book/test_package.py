@@ -248,6 +248,7 @@ def test_from_nothing_to_the_first_executed_notebook(wheel, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in unset}
     steps = {
         "empty Python": [sys.executable, "-m", "venv", tmp_path / "python"],
+        "newer pip": [python, "-m", "pip", "install", "--quiet", "--upgrade", "pip"],
         "pip install": [python, "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]"],
         "get": [python, "-m", "d2l_local", "get", "book", "--framework", framework],
         "first notebook": [
