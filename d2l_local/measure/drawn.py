@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from d2l_local.measure.fonts import label
@@ -65,15 +66,15 @@ def lane_label(lane: str) -> str:
 class Drawn:
     """The lanes in a figure, as metadata that IPython stores beside the picture.
 
-    ``{"d2l_local": {"names": [operator], "copies": [index of a name], "charts": [chart],
-    "left_out": count}}``, where a chart is ``{"title": text, "lanes": {device: spans}}`` and spans
-    are one text, three integers a span: index of the name, start and duration in microseconds.
-    (A notebook would put each number of a list on a line of its own.) Of more than ``MAX_SPANS``
-    the shortest are left out. A chart also has ``"end": microseconds`` if it shares its time axis
-    with others, ``"texts": [text]`` if something was written into its lanes: number of the
-    lane, microseconds and what was written, and ``"outlines"``, as its lanes, if a prediction was
-    drawn over them. Not a representation of its own, because viewers and
-    tests have to make nothing of it.
+    ``{"d2l_local": {"names": [operator], "copies": [index of a name], "loads": [likewise],
+    "charts": [chart], "left_out": count}}``, where a chart is ``{"title": text, "lanes": {device:
+    spans}}`` and spans are one text, three integers a span: index of the name, start and duration
+    in microseconds. (A notebook would put each number of a list on a line of its own.) Of more than
+    ``MAX_SPANS`` the shortest are left out. A chart also has ``"end": microseconds`` if it shares
+    its time axis with others, ``"texts": [text]`` if something was written into its lanes: number
+    of the lane, microseconds and what was written, and ``"outlines"``, as its lanes, if a
+    prediction was drawn over them. Not a representation of its own, because viewers and tests have
+    to make nothing of it.
     """
 
     def __init__(self) -> None:
@@ -100,6 +101,7 @@ class Drawn:
         data = {
             "names": names,
             "copies": [index[name] for name in names if Span(name, 0, 0).is_copy],
+            "loads": sorted({index[name] for name in _loads(kept)}),
             "charts": charts,
             "left_out": len(_spans(self.charts)) - len(_spans(kept)),
         }
@@ -116,6 +118,13 @@ class Drawn:
 
 def _spans(charts: Charts) -> list[Span]:
     return [span for _, lanes, _ in charts for lane in lanes.values() for span in lane]
+
+
+def _loads(charts: Charts) -> Iterator[str]:
+    """Yield the names of spans that are drawn as reading, once or more often."""
+    for _, lanes, _ in charts:
+        for lane, spans in lanes.items():
+            yield from (span.name for span in spans if style_of(lane, span) is LOAD_STYLE)
 
 
 def _without_shortest(charts: Charts) -> Charts:

@@ -242,6 +242,7 @@ def test_a_shown_figure_carries_its_lanes():
     assert shown(ax.figure) == {
         "names": ["dot", "CopyCPU2CPU"],
         "copies": [1],
+        "loads": [],
         "charts": [
             {"title": "two", "lanes": {"cpu/0": "0 0 1 0 250000 250000", "cpu/1": "1 500 1000"}}
         ],

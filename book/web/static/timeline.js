@@ -13,11 +13,12 @@ function element(tag, properties = {}, ...children) {
 }
 
 // Triples of name, start and duration in µs, as d2l_local/measure/drawn.py writes them.
-function readSpans(text, names, copies) {
+function readSpans(text, { names, copies, loads = [] }) {
   const numbers = text.split(" ").filter(Boolean).map(Number);
   return Array.from({ length: numbers.length / 3 }, (_, i) => {
     const [name, start, length] = numbers.slice(3 * i, 3 * i + 3);
-    return { name: names[name], copy: copies.includes(name), start: start / 1e3, length: length / 1e3 };
+    const kind = copies.includes(name) ? "copy" : loads.includes(name) ? "load" : "compute";
+    return { name: names[name], kind, start: start / 1e3, length: length / 1e3 };
   });
 }
 
@@ -43,13 +44,14 @@ function hatched(context, plain) {
 }
 
 class Chart {
-  constructor(place, chart, { names, copies, charts, left_out: leftOut }) {
+  constructor(place, chart, drawn) {
+    const { charts, left_out: leftOut } = drawn;
     this.lanes = Object.keys(chart.lanes);
-    this.spans = Object.values(chart.lanes).map((text) => readSpans(text, names, copies));
+    this.spans = Object.values(chart.lanes).map((text) => readSpans(text, drawn));
     this.texts = (chart.texts ?? []).map(readText).sort((a, b) => a.time - b.time);
     const predicted = Object.entries(chart.outlines ?? {});
     this.outlines = predicted.flatMap(([lane, text]) =>
-      readSpans(text, names, copies).map((span) => ({ ...span, lane: this.lanes.indexOf(lane) })),
+      readSpans(text, drawn).map((span) => ({ ...span, lane: this.lanes.indexOf(lane) })),
     );
     const end = Math.max(...[...this.spans.flat(), ...this.outlines].map((span) => span.start + span.length));
     this.end = chart.end === undefined ? end : chart.end / 1e3; // Common to charts that share an axis
@@ -68,7 +70,7 @@ class Chart {
       "div",
       { className: "timeline-bar" },
       element("span", { className: "timeline-title", textContent: chart.title }),
-      ...(copies.length ? ["compute", "copy"] : []).map((kind) =>
+      ...this.kinds().map((kind) =>
         element("span", { className: `timeline-key ${kind}`, textContent: words[kind] }),
       ),
       element(
@@ -170,13 +172,20 @@ class Chart {
     this.show(center - (center - min) * factor, center + (max - center) * factor);
   }
 
+  // What is told apart, if anything is.
+  kinds() {
+    const there = new Set(this.spans.flat().map((span) => span.kind));
+    return there.size > 1 ? ["compute", "copy", "load"].filter((kind) => there.has(kind)) : [];
+  }
+
   get span() {
     return this.spans[this.chosen[0]][this.chosen[1]];
   }
 
   paint(plot) {
     const { ctx } = plot;
-    const copy = hatched(ctx, color("--timeline-copy"));
+    const fill = { copy: hatched(ctx, color("--timeline-copy")) };
+    for (const kind of ["compute", "load"]) fill[kind] = color(`--timeline-${kind}`);
     const [low, high] = [plot.scales.x.min, plot.scales.x.max];
     ctx.save();
     ctx.beginPath();
@@ -189,7 +198,7 @@ class Chart {
         if (span.start > high || span.start + span.length < low) return;
         const left = plot.valToPos(span.start, "x", true);
         const width = Math.max(plot.valToPos(span.start + span.length, "x", true) - left, 1);
-        ctx.fillStyle = span.copy ? copy : color("--timeline-compute");
+        ctx.fillStyle = fill[span.kind];
         ctx.fillRect(left, top, width > 3 ? width - 1 : width, height);
         if (this.chosen?.[0] === lane && this.chosen[1] === i) {
           ctx.strokeStyle = color("--pst-color-text-base");
