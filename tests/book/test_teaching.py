@@ -15,8 +15,9 @@ each_plan = pytest.mark.parametrize("plan", PLANS, ids=lambda path: path.name)
 
 
 def blocks(section: str) -> dict[str, dict[str, Any]]:
-    """The heads of a text's blocks, by their names."""
-    text = (ROOT / f"chapters/text/{section}.md").read_text("utf-8")
+    """The heads of a section's blocks, by their names, those of its main lines among them."""
+    paths = sorted(ROOT.glob(f"chapters/text/{section}.*"))
+    text = "\n".join(path.read_text("utf-8") for path in paths)
     heads = map(json.loads, re.findall(r"^\+\+\+ (\{.*\})$", text, re.MULTILINE))
     return {head["id"]: head for head in heads if "id" in head}
 
@@ -36,9 +37,8 @@ def test_each_vote_is_on_a_question_of_its_section(plan):
 def test_exercises_exist_and_take_as_long_as_the_plan_says(plan):
     exercises: dict[str, dict[str, Any]] = {}
     for path in sorted(ROOT.glob("chapters/text/*.md")):
-        exercises |= {
-            name: head for name, head in blocks(path.stem).items() if head.get("kind") == "exercise"
-        }
+        found = blocks(path.stem).items()
+        exercises |= {name: head for name, head in found if head.get("kind") == "exercise"}
     text = plan.read_text("utf-8")
     assert set(re.findall(r"`(ex-[\w-]+)`", text)) <= set(exercises)
     timed = re.findall(r"`(ex-[\w-]+)` ?[（(](\d+) ?(?:min|分钟)[,，] ?(•+)", text)
