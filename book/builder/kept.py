@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 ABOUT = "d2l_local"  # Whose metadata an output carries, as in `book.builder.notebook`
 LONGEST = 20_000  # Characters of one value; what is longer is material, and no result
 
@@ -35,12 +33,14 @@ def written(value: object) -> str | None:
 def _written(value: object) -> str:
     if value is None or isinstance(value, (bool, str, int)):
         return repr(value)
-    if isinstance(value, np.generic):
+    numpy = sys.modules.get("numpy")  # Without which there is nothing of its
+    if numpy and isinstance(value, numpy.generic):
         return _written(value.item())
     if isinstance(value, float):
         return repr(value)  # Also inf and nan, which are names when it is read
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.size <= LONGEST:
-        return f"array({_written(value.tolist())})"
+    if numpy and isinstance(value, numpy.ndarray):
+        if value.dtype.kind in "biuf" and value.size <= LONGEST:
+            return f"array({_written(value.tolist())})"
     if isinstance(value, Mapping):
         pairs = (f"{_written(key)}: {_written(each)}" for key, each in value.items())
         return f"{{{', '.join(pairs)}}}"
@@ -61,8 +61,14 @@ def read(kept: Mapping[str, str], timeline: Callable[[Any], Any] = dict) -> dict
 
     ``timeline`` makes a `Timeline` of its lanes, where one is wanted.
     """
-    words = {"array": np.array, "timeline": timeline, "inf": math.inf, "nan": math.nan}
+    words = {"array": _array, "timeline": timeline, "inf": math.inf, "nan": math.nan}
     return {name: eval(text, dict(words)) for name, text in kept.items()}
+
+
+def _array(values: list[Any]) -> Any:
+    import numpy  # The web book has none, and reads no values
+
+    return numpy.array(values)
 
 
 # ---- In the kernel -------------------------------------------------------------------------------
