@@ -38,9 +38,9 @@ def _written(value: object) -> str:
         return _written(value.item())
     if isinstance(value, float):
         return repr(value)  # Also inf and nan, which are names when it is read
-    if numpy and isinstance(value, numpy.ndarray):
-        if value.dtype.kind in "biuf" and value.size <= LONGEST:
-            return f"array({_written(value.tolist())})"
+    is_array = numpy and isinstance(value, numpy.ndarray) and value.size <= LONGEST
+    if is_array and value.dtype.kind in "biuf":  # type: ignore[attr-defined]
+        return f"array({_written(value.tolist())})"  # type: ignore[attr-defined]
     if isinstance(value, Mapping):
         pairs = (f"{_written(key)}: {_written(each)}" for key, each in value.items())
         return f"{{{', '.join(pairs)}}}"
