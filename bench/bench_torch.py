@@ -861,19 +861,19 @@ def kernels() -> list[Row]:
 def decoding() -> list[Row]:
     """A step predicted from one measured point, and tokens verified, by the section's own cells."""
     cells = (
-        "intro", "cache_1", "equal-lesson", "prefill_1", "prefill_2", "ridge-lesson_1",
-        "law-gpu-pytorch_1", "drafts_1",
+        "intro", "suitcase_1", "why-guess_1", "eight-guess_1", "long-guess_1", "step-law_1",
+        "law_1", "drafts_1",
     )  # fmt: skip
     names = notebook("serving", "drafts_1", "pytorch", cells)
     torch.set_grad_enabled(True)  # Which the section switches off
-    ratios, verify = names["ratios"], names["verify"]
-    (b, s), seconds = list(names["took"].items())[-1]
+    ratios, verify = names["off"], names["verify"]
+    (b, seconds), s = list(names["long"].items())[-1], 4 * names["length"]
     ceiling = names["W"] / (s * names["n_kv"])
     name = f"GPT of {names['n_w'] / 1e9:.1f} GB of weights, {len(ratios)} points"
     one, many = verify[1], verify[16]
     return [
-        Row(f"{name}: smallest predicted / measured", "", "", min(ratios.values()), at_least=0.8),
-        Row(f"{name}: largest predicted / measured", "", "", max(ratios.values()), at_most=1.25),
+        Row(f"{name}: smallest predicted / measured", "", "", min(ratios), at_least=0.8),
+        Row(f"{name}: largest predicted / measured", "", "", max(ratios), at_most=1.25),
         Row(
             f"{name}: tokens/s with {b} rows of {s} / ceiling of the caches",
             f"{ceiling:,.0f}",

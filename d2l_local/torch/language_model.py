@@ -47,6 +47,36 @@ class Attention(nn.Module):
         return self.out(y.transpose(1, 2).reshape(rows, tokens, width))
 
 
+class GroupedAttention(Attention):
+    """`Attention` in which several heads share one key and one value (grouped-query attention).
+
+    ``kv_heads`` of them are kept; they must divide ``heads``.
+    """
+
+    def __init__(self, width, heads, kv_heads, bias=True):
+        nn.Module.__init__(self)
+        self.heads, self.kv_heads, self.size = heads, kv_heads, width // heads
+        self.qkv = nn.Linear(width, (heads + 2 * kv_heads) * self.size, bias)
+        self.out = nn.Linear(width, width, bias)
+
+    def forward(self, x, cache=None):
+        rows, tokens, width = x.shape
+        group = self.heads // self.kv_heads
+        qkv = self.qkv(x).view(rows, tokens, -1, self.size).transpose(1, 2)
+        q, kv = qkv.split([self.heads, 2 * self.kv_heads], 1)
+        k, v = kv = kv.unflatten(1, (2, self.kv_heads)).transpose(0, 1)  # As a cache has them
+        if cache is None:
+            mask = torch.ones(tokens, tokens, dtype=torch.bool, device=x.device).tril()
+        else:
+            kept, places, mask = cache
+            k, v = kept.index_copy_(3, places, kv)
+        # The heads of a group are further queries of one head, so that no key is copied for them
+        q = q.reshape(rows, self.kv_heads, group * tokens, self.size)
+        y = F.scaled_dot_product_attention(q, k, v, mask.repeat(group, 1))
+        y = y.reshape(rows, self.heads, tokens, self.size)
+        return self.out(y.transpose(1, 2).reshape(rows, tokens, width))
+
+
 class Block(nn.Module):
     """Attention, and a perceptron four times as wide, each normalized before and added."""
 
@@ -103,8 +133,9 @@ class Cache:
     """
 
     def __init__(self, net, rows, length):
-        weight, heads = net.tokens.weight, net.blocks[0].attention.heads
-        shape = 2, rows, heads, length, weight.shape[1] // heads
+        weight, attention = net.tokens.weight, net.blocks[0].attention
+        kept = getattr(attention, "kv_heads", attention.heads)
+        shape = 2, rows, kept, length, weight.shape[1] // attention.heads
         self.kept = [weight.new_zeros(shape) for _ in net.blocks]
         self.used = torch.zeros((), dtype=torch.long, device=weight.device)
         self.all_places = torch.arange(length, device=weight.device)
@@ -121,18 +152,30 @@ class Cache:
         self.used.fill_(tokens)
 
 
-def gpt(size, vocabulary=50_304, context=1024, *, heads=None, bias=True, device=None):
+def gpt(
+    size, vocabulary=50_304, context=1024, *, heads=None, kv_heads=None, bias=True, device=None
+):
     """Return a new `GPT` of a ``size``: "tiny", "124M", "774M" or "6.7B", with random weights.
 
     The sizes' widths, layers and heads are those of GPT-2 (Radford et al., 2019) and of the largest
-    but one of GPT-3 (Brown et al., 2020); ``heads`` asks for another number. Raises ValueError for
-    another size.
+    but one of GPT-3 (Brown et al., 2020); ``heads`` asks for another number, and ``kv_heads`` for
+    keys and values that heads share, so many in a layer. Raises ValueError for another size, and
+    where ``kv_heads`` do not divide the heads.
     """
     if size not in SIZES:
         raise ValueError(f"there is no size {size!r}, but {', '.join(SIZES)}")
     width, layers, usual_heads = SIZES[size]
+    heads = heads or usual_heads
+    if kv_heads and heads % kv_heads:
+        raise ValueError(f"{kv_heads} keys and values cannot be shared evenly by {heads} heads")
     with torch.device(device or "cpu"):
-        return GPT(vocabulary, width, layers, heads or usual_heads, context, bias)
+        net = GPT(vocabulary, width, layers, heads, context, bias)
+        if kv_heads:
+            for block in net.blocks:
+                block.attention = GroupedAttention(width, heads, kv_heads, bias)
+                nn.init.normal_(block.attention.qkv.weight, std=0.02)
+                nn.init.normal_(block.attention.out.weight, std=0.02)
+        return net
 
 
 def trained_gpt(device=None):

@@ -118,3 +118,33 @@ def test_more_tokens_than_the_context_fail(name, model):
 def test_more_tokens_than_the_cache_has_room_for_fail(name, model):
     with pytest.raises(Exception, match=TOO_MANY):
         model([[1] * (CONTEXT // 2 + 1)], model.cache(1, CONTEXT // 2))
+
+
+@WITHOUT
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_heads_that_share_keys_are_heads_with_the_same_keys(kv_heads):
+    d2l, torch = backend("pytorch"), importlib.import_module("torch")
+    module = importlib.import_module(f"{d2l.__name__}.language_model")
+    torch.manual_seed(0)
+    shared = d2l.gpt("tiny", WORDS, CONTEXT, kv_heads=kv_heads)
+    plain = d2l.gpt("tiny", WORDS, CONTEXT)
+    weights, heads, size = shared.state_dict(), 4, WIDTH // 4
+    for name in [name for name in weights if ".qkv." in name]:
+        parts = weights[name].unflatten(0, (-1, size))
+        q, k, v = parts.split([heads, kv_heads, kv_heads])
+        k, v = (part.repeat_interleave(heads // kv_heads, 0) for part in (k, v))
+        weights[name] = torch.cat([q, k, v]).flatten(0, 1)
+    plain.load_state_dict(weights)
+    ids = torch.tensor(IDS)
+    with torch.no_grad():
+        right, cache = plain(ids), module.Cache(shared, 2, 8)
+        torch.testing.assert_close(shared(ids), right, atol=1e-4, rtol=1e-4)
+        cached = torch.cat([shared(part, cache) for part in ids.split([5, 1, 2], 1)], 1)
+    torch.testing.assert_close(cached, right, atol=1e-4, rtol=1e-4)
+    assert cache.kept[0].shape == (2, 2, kv_heads, 8, size)
+
+
+@WITHOUT
+def test_keys_that_heads_cannot_share_evenly_are_refused():
+    with pytest.raises(ValueError, match="3 keys and values cannot be shared evenly by 4 heads"):
+        backend("pytorch").gpt("tiny", WORDS, CONTEXT, kv_heads=3)

@@ -11,10 +11,7 @@ from d2l_local.base import frameworks
 import pytest
 from this_chapter import CHAPTER, ROOT
 
-SHOWN = {
-    ("gpt", "pytorch"): {"Attention", "Block", "GPT"},
-    ("serving", "pytorch"): {"Cache"},
-}
+SHOWN = {("gpt", "pytorch"): {"Attention", "Block", "GPT"}}
 
 
 def classes(source: str) -> dict[str, str]:
