@@ -64,9 +64,12 @@ def headings(section: Section) -> Iterator[Problem]:
 
 
 def typed(section: Section) -> Iterator[Problem]:
-    """No number is typed in prose right below an output, which may be another one's."""
+    """No number is typed in prose right below an output, which may be another one's.
+
+    A story quotes expressions, and what it types are sizes and what follows from them.
+    """
     found: dict[str, Problem] = {}
-    for framework in section.frameworks:
+    for framework in section.frameworks if not section.is_story else ():
         above = None
         for block in section.blocks_of(framework, section.langs[0]):
             numbers = read(block.source).numbers if block.lang and not block.kind else {}
