@@ -64,8 +64,8 @@ def minutes(section: Section, framework: str) -> dict[str, int]:
     number_of_words, cells = before_exercises(section, framework)
     parts = parts_of(section, framework)
     blocks = [b for b in section.blocks_of(framework, section.langs[0]) if b.lang]
-    lab = round(reading(parts["lab"])) if section.is_story else 0
     asked = parts["main"] if section.is_story else [(block, "") for block in blocks]
+    solved = parts["exercises"] if section.is_story else [(block, "") for block in blocks]
     found = {
         "reading": (
             round(reading(parts["main"]))
@@ -73,9 +73,15 @@ def minutes(section: Section, framework: str) -> dict[str, int]:
             else round(number_of_words / WORDS_PER_MINUTE) + cells
         ),
         "doing": PREDICTING * sum(block.kind == "predict" for block, _ in asked),
-        "exercises": sum(b.minutes or EXERCISE for b in blocks if b.kind == "exercise"),
+        "exercises": exercises(solved),
     }
+    lab = round(reading(parts["lab"])) + exercises(parts["lab"]) if section.is_story else 0
     return {"all": sum(found.values()), **found, "lab": lab}
+
+
+def exercises(part: list[tuple[Block, str]]) -> int:
+    """Return the minutes that the exercises of a part say of themselves."""
+    return sum(block.minutes or EXERCISE for block, _ in part if block.kind == "exercise")
 
 
 def reading(part: list[tuple[Block, str]]) -> float:

@@ -33,6 +33,7 @@ TEXT = (
     twins.alike,
     twins.told_alike,
     story.work_is_silent,
+    story.answers_draw_nothing,
     story.nothing_reads_what_is_told,
     story.headings_begin_blocks,
     story.lab_stands_alone,

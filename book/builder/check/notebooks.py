@@ -98,10 +98,14 @@ def sound_outputs(page: Page) -> Iterator[Problem]:
 
 
 def work_shows_nothing(page: Page) -> Iterator[Problem]:
-    """A story's cells that work show nothing: others tell what they have kept."""
+    """A story's cells that work show nothing, and none shows a value that nobody asked for."""
     for cell in page.committed.work if page.committed and page.committed.form else ():
         if cell.outputs:
             what = f"cell {cell.id} works, and shows something: tell it in a cell of its own"
+            yield Problem(page.where, what)
+    for cell in page.committed.code if page.committed and page.committed.form else ():
+        if any(output.output_type == "execute_result" for output in cell.outputs):
+            what = f"cell {cell.id} shows the value of its last line: end that with a semicolon"
             yield Problem(page.where, what)
 
 

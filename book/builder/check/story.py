@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from book.builder import render
 from book.builder.check.problem import Problem, at
 from book.builder.dependencies import names_of
 from book.builder.model import Block, Section
@@ -36,6 +37,14 @@ def work_is_silent(section: Section) -> Iterator[Problem]:
                     said = f"{what} in a cell that works: tag it `tell` or `score`, or split it"
                     found.setdefault(block.where, at(section, block, said))
     yield from found.values()
+
+
+def answers_draw_nothing(section: Section) -> Iterator[Problem]:
+    """What answers a question draws no picture, since the fold that publishes it has only text."""
+    for code in _in_each(section):
+        for block in code:
+            if render.tells(block) and re.search(r"\b(axes|plot\w*|law)\(", block.source):
+                yield at(section, block, "answers a question, and draws: draw in a cell of its own")
 
 
 def _shown(node: ast.AST) -> Iterator[str]:
