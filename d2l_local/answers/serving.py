@@ -6,16 +6,101 @@ BACKENDS = ["torch"]
 translated = catalog(__file__)
 
 
-def ex_cache_bytes(answer, *, d2l):
-    right = 2 * 126 * 8 * 128 * 2 * 128_000 / 1e9
-    foreseen = {
-        16 * right: translated("that is a key and a value for each of the 128 heads: how many are kept?"),
-        right / 2: translated("a token has a key and a value, and each number has two bytes"),
-        right / 126: translated("that is one layer: each of them keeps its own"),
-        right / 128_000: translated("that is one token"),
-        516_096: translated("those are the bytes of one token"),
-    }
-    d2l.expect(answer, right, foreseen=foreseen)
+def ex_answer(answer, *, d2l):
+    import torch
+
+    net, letters = d2l.trained_gpt(), sorted(set(d2l.load_text()))
+    forward, read = net.forward, []
+
+    def counted(ids, cache=None):
+        read.append(ids.shape[1])
+        return forward(ids, cache)
+
+    net.forward = counted
+    for start, count in ((translated("The weights are read "), 30), ("A", 6), ("Python issues", 1), ("So", 0)):
+        prompt = [letters.index(letter) for letter in start]
+        right = list(prompt)
+        with torch.no_grad():
+            for _ in range(count):
+                right.append(int(forward(torch.tensor([right]))[0, -1].argmax()))
+            read.clear()
+            given = list(prompt)
+            found = answer(net, given, count)
+        assert found is not None, translated("your function returns nothing: is `return` missing?")
+        assert given == prompt, translated("your function changes the prompt that it was given")
+        found, right = [int(token) for token in found], right[len(prompt) :]
+        assert len(found) == count, translated("{0} tokens, {1} are asked for, without the prompt", len(found), count)
+        assert sum(read) <= len(prompt) + count, translated("{0} tokens went through the network, {1} would do: which are read again?", sum(read), len(prompt) + count)  # fmt: skip
+        assert len(read) <= count + 1, translated("the prompt can go through the network in one call")
+        same = next((i for i in range(count) if found[i] != right[i]), count)
+        assert same == count, translated("token {0} is another one: does the cache hold each token once?", same + 1)
+
+
+def ex_suitcase(suitcase, *, d2l):
+    import random
+
+    cases = [(32, 32, None, 4096, None), (32, 32, 8, 4096, None), (36, 32, 8, 2560, 128)]
+    for _ in range(20):
+        head, group, kept = random.choice([64, 80, 128]), random.choice([2, 4, 7]), random.randint(1, 9)
+        stated = random.choice([None, 2 * head, head // 2])
+        cases.append((random.randint(1, 90), group * kept, kept, group * kept * head, stated))
+    for layers, heads, kept, width, head in cases:
+        config = {"num_hidden_layers": layers, "num_attention_heads": heads, "hidden_size": width}
+        config |= {"num_key_value_heads": kept} if kept else {}
+        config |= {"head_dim": head} if head else {}
+        given = dict(config)
+        found = suitcase(given)
+        assert found is not None, translated("your function returns nothing: is `return` missing?")
+        assert given == config, translated("your function changes the configuration that it was given")
+        right = 4 * layers * (kept or heads) * (head or width // heads)
+        foreseen = {
+            4 * layers * width: translated("all heads of a full width: how many keys are kept, and how long is each?"),
+            right // 2: translated("a token leaves a key and a value, and each number has two bytes"),
+            right * heads // (kept or heads): translated("several heads share one key and one value"),
+            4 * layers * (kept or heads) * (width // heads): translated("this network states its head_dim, which need not be width / heads"),
+            right // layers: translated("that is one layer: each of them keeps its own"),
+        }  # fmt: skip
+        d2l.expect(found, right, within=0, foreseen=foreseen)
+
+
+def ex_serve(serve, *, d2l):
+    import random
+
+    def reference(requests, seats, step):
+        waiting, left, done, now = sorted(requests, key=lambda each: each[0]), [], [], 0.0
+        while waiting or left:
+            now = max(now, waiting[0][0]) if not left else now
+            while waiting and waiting[0][0] <= now and len(left) < seats:
+                left.append(waiting.pop(0)[1])
+            now += step(len(left))
+            left = [tokens - 1 for tokens in left]
+            done += [now] * left.count(0)
+            left = [tokens for tokens in left if tokens]
+        return sorted(done)
+
+    for case in range(40):
+        seats, asked, whole = random.choice([1, 2, 3, 5, 12]), [], case % 2
+
+        def step(users, asked=asked, whole=whole):
+            asked.append(users)
+            return 1.0 if whole else 1 + users / 10
+
+        times = [random.randint(0, 40) if whole else random.uniform(0, 40) for _ in range(random.randint(1, 20))]  # fmt: skip
+        requests = [(time, random.randint(1, 12)) for time in times]
+        given = list(requests)
+        found = serve(given, seats, step)
+        assert found is not None, translated("your function returns nothing: is `return` missing?")
+        assert given == requests, translated("your function changes the list that it was given")
+        found, ordered = sorted(found), sum(tokens for _, tokens in requests)
+        assert len(found) == len(requests), translated("{0} users came, {1} were served", len(requests), len(found))
+        assert max(asked) <= seats, translated("{0} users took part in a step, with {1} seats", max(asked), seats)
+        assert min(asked) > 0, translated("a step without users: if nobody is there, wait for the next one")
+        assert sum(asked) == ordered, translated("{0} tokens were written, {1} were ordered", sum(asked), ordered)
+        right = reference(requests, seats, step)
+        late = max(a - b for a, b in zip(found, right))
+        assert late < 1e-6, translated("somebody leaves {0:.1f} s late: was a seat free while they waited?", late)
+        early = max(b - a for a, b in zip(found, right))
+        assert early < 1e-6, translated("somebody leaves too early: had they come, and was it their turn?")
 
 
 def ex_rows_that_fit(rows, *, d2l):
@@ -24,9 +109,10 @@ def ex_rows_that_fit(rows, *, d2l):
     for _ in range(20):
         token, context = random.randint(10_000, 600_000), random.randint(100, 9000)
         weights = random.randint(10**9, 10**11)
-        memory = weights + token * context * random.randint(1, 90) + token * context // 2
+        beyond = random.choice([0, token * context // 2, token * context - 1])  # 0: to the last byte
+        memory = weights + token * context * random.randint(0, 90) + beyond
         found = rows(weights, token, context, memory)
-        assert isinstance(found, (tuple, list)) and len(found) == 2, translated("two numbers are asked for")
+        assert hasattr(found, "__len__") and len(found) == 2, translated("two numbers are asked for")
         star, fit = found
         d2l.expect(star, weights / (token * context), 1e-6, {weights / token: translated("a row reads the keys and values of all its tokens")})  # fmt: skip
         right = (memory - weights) // (token * context)
@@ -45,11 +131,14 @@ def ex_guesses(best_guesses, *, d2l):
 
     for case in range(30):
         alpha, c, slope = random.uniform(0.2, 0.95), random.uniform(0.02, 0.4), random.uniform(0, 0.1)  # fmt: skip
+        jump = 0.0
         if case % 3 == 0:
             c, slope = 0.0, 0.3
+        elif case % 3 == 1:  # A larger kernel, which takes any number of guesses
+            alpha, c, slope, jump = random.uniform(0.9, 0.97), 0.01, 0.0, random.choice([0.0, 1.5])
 
-        def cost(d, slope=slope):
-            return 1 + slope * d
+        def cost(d, slope=slope, jump=jump):
+            return 1 + slope * d + (jump if d else 0)
 
         d = best_guesses(alpha, c, cost)
         assert d == int(d) and 0 <= d <= 20, translated("a whole number from 0 to 20 is asked for")
@@ -80,12 +169,12 @@ def ex_shared_prompt(cached_tokens, *, d2l):
     import random
 
     def draw(kinds, least, most):
-        return random.choices(range(kinds), k=random.randint(least, most))
+        return random.choices([1, 11, 111, 2][:kinds], k=random.randint(least, most))
 
-    for _ in range(30):
+    for case in range(30):
         start = draw(4, 0, 12)
-        texts = [start + draw(3, 0, 8) for _ in range(6)]
-        texts.append(draw(4, 5, 5))
+        texts = [start + draw(3, 0, 8) for _ in range(6)] if case else [[1, 11], [11, 1]]
+        texts += [draw(4, 5, 5)] if case else []
         beginnings = set()
         for text in texts:
             beginnings |= {tuple(text[:end]) for end in range(1, len(text) + 1)}
@@ -125,15 +214,3 @@ def ex_divided_step(answer, *, d2l):
         (reading + waiting) / 1e3: translated("that is in seconds"),
     }
     d2l.expect(answer, reading + waiting, foreseen=foreseen)
-
-
-def ex_token_price(answer, *, d2l):
-    busy = 3 / (6250 * 3600) * 1e6
-    foreseen = {
-        busy: translated("you pay for the nights, too"),
-        0.4 * busy: translated("idle hours make a token dearer, not cheaper"),
-        busy / 0.4 / 1e6: translated("that is one token"),
-        busy / 0.4 * 3600: translated("an hour has 3,600 seconds"),
-        busy / 0.4 / 128: translated("6,250 tokens per second are those of all users together"),
-    }
-    d2l.expect(answer, busy / 0.4, foreseen=foreseen)
