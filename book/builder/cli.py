@@ -139,6 +139,7 @@ def format_code(sources: list[str], root: Path) -> list[str]:
             "ruff",
             "format",
             "-q",
+            "--no-force-exclude",  # The project excludes notebooks, which are formatted here
             "--config",
             str(root / "pyproject.toml"),
         ]

@@ -117,7 +117,9 @@ def ex_break__torch(culprit, *, d2l):
     assert n >= least, translated("a call counts {0:,.0f} MB, where {1:,.0f} are asked for", n / 1000000.0, least / 1000000.0)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    times = d2l.seconds({"other": lambda: torch.clamp_min(a, 0, out=b), "own": counted}, replay=True)
+    times = d2l.seconds(
+        {"other": lambda: torch.clamp_min(a, 0, out=b), "own": counted}, replay=True
+    )
     torch.set_num_threads(threads)
     assert min(bytes_of_calls[1:]) >= least, translated("a later call does less than the first")
     share = times["own"] / n / (times["other"] / (2 * a.nbytes))

@@ -29,11 +29,17 @@ def ex_answer(answer, *, d2l):
         assert found is not None, translated("your function returns nothing: is `return` missing?")
         assert given == prompt, translated("your function changes the prompt that it was given")
         found, right = [int(token) for token in found], right[len(prompt) :]
-        assert len(found) == count, translated("{0} tokens, {1} are asked for, without the prompt", len(found), count)
-        assert sum(read) <= len(prompt) + count, translated("{0} tokens went through the network, {1} would do: which are read again?", sum(read), len(prompt) + count)
+        assert len(found) == count, (
+            translated("{0} tokens, {1} are asked for, without the prompt", len(found), count)
+        )
+        assert sum(read) <= len(prompt) + count, (
+            translated("{0} tokens went through the network, {1} would do: which are read again?", sum(read), len(prompt) + count)
+        )
         assert len(read) <= count + 1, translated("the prompt can go through the network in one call")
         same = next((i for i in range(count) if found[i] != right[i]), count)
-        assert same == count, translated("token {0} is another one: does the cache hold each token once?", same + 1)
+        assert same == count, (
+            translated("token {0} is another one: does the cache hold each token once?", same + 1)
+        )
 
 
 def ex_suitcase(suitcase, *, d2l):
@@ -41,7 +47,11 @@ def ex_suitcase(suitcase, *, d2l):
 
     cases = [(32, 32, None, 4096, None), (32, 32, 8, 4096, None), (36, 32, 8, 2560, 128)]
     for _ in range(20):
-        head, group, kept = random.choice([64, 80, 128]), random.choice([2, 4, 7]), random.randint(1, 9)
+        head, group, kept = (
+            random.choice([64, 80, 128]),
+            random.choice([2, 4, 7]),
+            random.randint(1, 9),
+        )
         stated = random.choice([None, 2 * head, head // 2])
         cases.append((random.randint(1, 90), group * kept, kept, group * kept * head, stated))
     for layers, heads, kept, width, head in cases:
@@ -54,10 +64,15 @@ def ex_suitcase(suitcase, *, d2l):
         assert given == config, translated("your function changes the configuration that it was given")
         right = 4 * layers * (kept or heads) * (head or width // heads)
         foreseen = {
-            4 * layers * width: translated("all heads of a full width: how many keys are kept, and how long is each?"),
+            4
+            * layers
+            * width: translated("all heads of a full width: how many keys are kept, and how long is each?"),
             right // 2: translated("a token leaves a key and a value, and each number has two bytes"),
             right * heads // (kept or heads): translated("several heads share one key and one value"),
-            4 * layers * (kept or heads) * (width // heads): translated("this network states its head_dim, which need not be width / heads"),
+            4
+            * layers
+            * (kept or heads)
+            * (width // heads): translated("this network states its head_dim, which need not be width / heads"),
             right // layers: translated("that is one layer: each of them keeps its own"),
         }
         d2l.expect(found, right, within=0, foreseen=foreseen)
@@ -85,7 +100,10 @@ def ex_serve(serve, *, d2l):
             asked.append(users)
             return 1.0 if whole else 1 + users / 10
 
-        times = [random.randint(0, 40) if whole else random.uniform(0, 40) for _ in range(random.randint(1, 20))]
+        times = [
+            random.randint(0, 40) if whole else random.uniform(0, 40)
+            for _ in range(random.randint(1, 20))
+        ]
         requests = [(time, random.randint(1, 12)) for time in times]
         given = list(requests)
         found = serve(given, seats, step)
@@ -109,12 +127,19 @@ def ex_rows_that_fit(rows, *, d2l):
     for _ in range(20):
         token, context = random.randint(10_000, 600_000), random.randint(100, 9000)
         weights = random.randint(10**9, 10**11)
-        beyond = random.choice([0, token * context // 2, token * context - 1])  # 0: to the last byte
+        beyond = random.choice(
+            [0, token * context // 2, token * context - 1]
+        )  # 0: to the last byte
         memory = weights + token * context * random.randint(0, 90) + beyond
         found = rows(weights, token, context, memory)
         assert hasattr(found, "__len__") and len(found) == 2, translated("two numbers are asked for")
         star, fit = found
-        d2l.expect(star, weights / (token * context), 1e-6, {weights / token: translated("a row reads the keys and values of all its tokens")})
+        d2l.expect(
+            star,
+            weights / (token * context),
+            1e-6,
+            {weights / token: translated("a row reads the keys and values of all its tokens")},
+        )
         right = (memory - weights) // (token * context)
         assert fit == right or fit != memory // (token * context), translated("the weights need memory, too")
         assert fit == int(fit), translated("a row fits or does not: the second number is a whole one")
@@ -130,7 +155,11 @@ def ex_guesses(best_guesses, *, d2l):
         return sum(alpha**i for i in range(d + 1)) / (d * c + cost(d))
 
     for case in range(30):
-        alpha, c, slope = random.uniform(0.2, 0.95), random.uniform(0.02, 0.4), random.uniform(0, 0.1)
+        alpha, c, slope = (
+            random.uniform(0.2, 0.95),
+            random.uniform(0.02, 0.4),
+            random.uniform(0, 0.1),
+        )
         jump = 0.0
         if case % 3 == 0:
             c, slope = 0.0, 0.3
@@ -144,7 +173,9 @@ def ex_guesses(best_guesses, *, d2l):
         assert d == int(d) and 0 <= d <= 20, translated("a whole number from 0 to 20 is asked for")
         most = max(rate(alpha, c, cost, each) for each in range(21))
         short = 1 - rate(alpha, c, cost, int(d)) / most
-        assert short < 1e-9, translated("for α = {0:.2f} and c = {1:.2f}, {2} guesses give {3:.1%} less than the best", alpha, c, d, short)
+        assert short < 1e-9, (
+            translated("for α = {0:.2f} and c = {1:.2f}, {2} guesses give {3:.1%} less than the best", alpha, c, d, short)
+        )
 
 
 def ex_blocks(wasted, *, d2l):
@@ -159,7 +190,9 @@ def ex_blocks(wasted, *, d2l):
         by_text = [1 - n / (-(-n // block) * block) for n in lengths]
         one_more = 1 - sum(lengths) / sum((n // block + 1) * block for n in lengths)
         if abs(found - right) > 1e-9:
-            assert abs(found - sum(by_text) / len(by_text)) > 1e-9, translated("that is the mean of the texts' shares: long texts have more places")
+            assert abs(found - sum(by_text) / len(by_text)) > 1e-9, (
+                translated("that is the mean of the texts' shares: long texts have more places")
+            )
             assert abs(found - one_more) > 1e-9, translated("a text that fills its blocks needs no further one")
         d2l.expect(found + 1, right + 1, 1e-9)
 
@@ -197,7 +230,10 @@ def ex_experts_read(experts_read, *, d2l):
         K, b = random.randint(2, min(E - 1, 8)), random.randint(2, 100)
         foreseen = {
             min(E, b * K): translated("that holds if no two rows take the same expert"),
-            E * (1 - (1 - 1 / E) ** (b * K)): translated("a row takes K different experts: with what chance does it leave one out?"),
+            E
+            * (
+                1 - (1 - 1 / E) ** (b * K)
+            ): translated("a row takes K different experts: with what chance does it leave one out?"),
             E * (1 - K / E) ** b: translated("those are left out"),
             1 - (1 - K / E) ** b: translated("that is the chance of one expert: there are E"),
         }

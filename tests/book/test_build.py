@@ -13,7 +13,7 @@ from pathlib import Path
 
 from book.builder import check, execute, prose, render, stamps
 from book.builder.check import notebooks, twins
-from book.builder.cli import laid_out, main
+from book.builder.cli import format_code, laid_out, main
 from book.builder.language import translate
 from book.builder.notebook import BuildError, Cell, dump, read_notebook, write
 from book.builder.page import Page
@@ -146,6 +146,10 @@ def test_format_lays_out_cells_alone(tmp_path):
     formatted = (tmp_path / "chapters/text/good.md").read_text("utf-8")
     assert said in formatted and formatted.count("\nx = 1\n") == 3
     assert formatted.count(badly) == 2
+
+
+def test_code_is_laid_out_with_the_project_s_settings():
+    assert format_code(["x = ( 1)"], CHAPTER.root) == ["x = 1"]  # Which exclude notebooks elsewhere
 
 
 def test_the_texts_are_laid_out():
