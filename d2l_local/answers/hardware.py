@@ -64,7 +64,7 @@ def ex_break__mxnet(culprit, *, d2l):
 
     device = d2l.try_gpu()
     least = 2 * 10**9 if device.device_type == "gpu" else 256 * 10**6
-    bytes_of_calls = []
+    bytes_of_calls: list[int] = []
 
     def relu(x, y):
         assert x.size == y.size, translated("x and y have equally many numbers")
@@ -95,7 +95,7 @@ def ex_break__torch(culprit, *, d2l):
 
     device = d2l.try_gpu()
     least = 2 * 10**9 if device.type == "cuda" else 256 * 10**6
-    bytes_of_calls = []
+    bytes_of_calls: list[int] = []
 
     def relu(x, y):
         assert x.numel() == y.numel(), translated("x and y have equally many numbers")

@@ -45,15 +45,17 @@ def ex_answer(answer, *, d2l):
 def ex_suitcase(suitcase, *, d2l):
     import random
 
-    cases = [(32, 32, None, 4096, None), (32, 32, 8, 4096, None), (36, 32, 8, 2560, 128)]
+    Case = tuple[int, int, "int | None", int, "int | None"]
+    cases: list[Case] = [(32, 32, None, 4096, None), (32, 32, 8, 4096, None)]
+    cases.append((36, 32, 8, 2560, 128))
     for _ in range(20):
-        head, group, kept = (
+        size, group, own = (
             random.choice([64, 80, 128]),
             random.choice([2, 4, 7]),
             random.randint(1, 9),
         )
-        stated = random.choice([None, 2 * head, head // 2])
-        cases.append((random.randint(1, 90), group * kept, kept, group * kept * head, stated))
+        stated = random.choice([None, 2 * size, size // 2])
+        cases.append((random.randint(1, 90), group * own, own, group * own * size, stated))
     for layers, heads, kept, width, head in cases:
         config = {"num_hidden_layers": layers, "num_attention_heads": heads, "hidden_size": width}
         config |= {"num_key_value_heads": kept} if kept else {}
@@ -82,7 +84,9 @@ def ex_serve(serve, *, d2l):
     import random
 
     def reference(requests, seats, step):
-        waiting, left, done, now = sorted(requests, key=lambda each: each[0]), [], [], 0.0
+        waiting, now = sorted(requests, key=lambda each: each[0]), 0.0
+        left: list[int] = []
+        done: list[float] = []
         while waiting or left:
             now = max(now, waiting[0][0]) if not left else now
             while waiting and waiting[0][0] <= now and len(left) < seats:
@@ -94,7 +98,8 @@ def ex_serve(serve, *, d2l):
         return sorted(done)
 
     for case in range(40):
-        seats, asked, whole = random.choice([1, 2, 3, 5, 12]), [], case % 2
+        seats, whole = random.choice([1, 2, 3, 5, 12]), case % 2
+        asked: list[int] = []
 
         def step(users, asked=asked, whole=whole):
             asked.append(users)
