@@ -59,7 +59,8 @@ def build_section(
     """Write the notebooks of a section, with new outputs where the old ones do not hold.
 
     Without a ``kernel``, cells whose outputs do not hold are left without any. Raises BuildError
-    if a notebook cannot be executed; then no notebook is written.
+    if a notebook cannot be executed; then no notebook is written, unless it is a story whose work
+    is done: that is kept, so that only what tells it is to be executed again.
     """
     built, found = Built(0, 0), pages(section, framework)
     for path, text in answers.files(section).items():
@@ -70,9 +71,15 @@ def build_section(
     for page in found:
         with page.named():
             warnings = [] if takes_the_originals(page) else renew(page, force, kernel, built)
-            if section.is_story:
-                warnings += renew_telling(page, force, kernel, built)
         built.warnings += [f"{page.where}: {what}" for what in warnings]
+    if section.is_story:
+        if built.executed:  # At once: what tells it may yet fail, and costs no machine
+            for page in found:
+                write(page.path, dump(page.made))
+        for page in found:
+            with page.named():
+                warnings = renew_telling(page, force, kernel, built)
+            built.warnings += [f"{page.where}: {what}" for what in warnings]
     with found[0].named():
         committed = found[0].committed
         if kernel:
@@ -152,10 +159,10 @@ def renew_telling(page: Page, force: bool, kernel: bool, built: Built) -> list[s
     tell(notebook, root / "build" / page.framework / page.lang, root)
     if problems := [what for cell in telling for what in outputs(cell)]:
         raise BuildError("\n".join(problems))
-    run = this_run()
+    run, told = this_run(), Provenance(notebook)  # Anew, since cells have kept other values
     for cell in telling:
         cell.run = cell.run or run
-        cell.code_hash = Provenance(notebook).code_hash(cell.id, cell.run)
+        cell.code_hash = told.code_hash(cell.id, cell.run)
     built.executed += len(telling)
     return []
 
@@ -163,15 +170,17 @@ def renew_telling(page: Page, force: bool, kernel: bool, built: Built) -> list[s
 def renewable(provenance: Provenance, force: bool = False) -> list[Cell]:
     """Return the cells whose outputs do not hold, and for which this machine has the GPUs.
 
-    With ``force``, no output holds, of which only a cell tagged for GPUs makes an exception. A
-    cell without any output is executed on every machine.
+    With ``force``, no output holds, of which only a cell tagged for GPUs makes an exception, and
+    in a story what GPUs have measured. A cell without any output is executed on every machine.
     """
 
     def is_to_be_new(cell: Cell) -> bool:
         if cell.run is None:
             return True
-        if force:
+        if force and not provenance.notebook.form:
             return gpus_needed(cell) <= provenance.here
+        if force:
+            return not provenance.out_of_reach(cell)
         return not provenance.holds(cell) and not provenance.out_of_reach(cell)
 
     return [cell for cell in provenance.notebook.work if is_to_be_new(cell)]
@@ -254,14 +263,17 @@ def run_notebook(section: Section, path: Path) -> Ran:
         execute(fresh, folder, root, again=ran.again)
     except BuildError as error:
         ran.error = error
-    provenance, run = Provenance(notebook), this_run()
+    run = this_run()
     for cell, made in zip(notebook.code, [made for made in fresh.cells if made.id != "keep"]):
         cell.empty()
         cell.kept = take_kept(made)
         if made.execution_count:
             cell.outputs, cell.run = made.outputs, run
-            cell.code_hash = provenance.code_hash(cell.id, run)
             ran.cells += 1
+    provenance = Provenance(notebook)  # Of what is kept now
+    for cell in notebook.code:
+        cell.code_hash = provenance.code_hash(cell.id, run) if cell.run else None
+    notebook.published = section.chapter.word(lang, "published") if notebook.form else ""
     values.fill(notebook, Page(section, framework, lang, None))
     write(folder / path.name, dump(notebook))
     ran.devices, ran.seconds = devices(fresh), time.monotonic() - started

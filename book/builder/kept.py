@@ -8,6 +8,7 @@ kernel, too, where `keep_from_now_on` looks after each cell at what it has set.
 
 from __future__ import annotations
 
+import ast
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -31,16 +32,19 @@ def written(value: object) -> str | None:
 
 
 def _written(value: object) -> str:
-    if value is None or isinstance(value, (bool, str, int)):
+    if value is None or isinstance(value, bool):
         return repr(value)
+    if isinstance(value, (str, int, float)):  # As plain ones, whatever class they are of
+        plain = next(each for each in (str, int, float) if isinstance(value, each))
+        return plain.__repr__(value)  # Also inf and nan, which are names when it is read
     numpy = sys.modules.get("numpy")  # Without which there is nothing of its
     if numpy and isinstance(value, numpy.generic):
         return _written(value.item())
-    if isinstance(value, float):
-        return repr(value)  # Also inf and nan, which are names when it is read
     is_array = numpy and isinstance(value, numpy.ndarray) and value.size <= LONGEST
     if is_array and value.dtype.kind in "biuf":  # type: ignore[attr-defined]
-        return f"array({_written(value.tolist())})"  # type: ignore[attr-defined]
+        usual = value.dtype.name in ("float64", "int64", "bool")  # type: ignore[attr-defined]
+        dtype = "" if usual else f", {value.dtype.name!r}"  # type: ignore[attr-defined]
+        return f"array({_written(value.tolist())}{dtype})"  # type: ignore[attr-defined]
     if isinstance(value, Mapping):
         pairs = (f"{_written(key)}: {_written(each)}" for key, each in value.items())
         return f"{{{', '.join(pairs)}}}"
@@ -59,16 +63,30 @@ def _written(value: object) -> str:
 def read(kept: Mapping[str, str], timeline: Callable[[Any], Any] = dict) -> dict[str, Any]:
     """Return the values that `written` has written, by their names.
 
-    ``timeline`` makes a `Timeline` of its lanes, where one is wanted.
+    ``timeline`` makes a `Timeline` of its lanes, where one is wanted. Raises ValueError for what
+    `written` writes nowhere: a notebook that is read must not execute anything.
     """
     words = {"array": _array, "timeline": timeline, "inf": math.inf, "nan": math.nan}
-    return {name: eval(text, dict(words)) for name, text in kept.items()}
+    return {name: _read(name, text, words) for name, text in kept.items()}
 
 
-def _array(values: list[Any]) -> Any:
+WRITTEN = (ast.Expression, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.UnaryOp, ast.USub)
+NAMED = (ast.Call, ast.Name, ast.Load)
+
+
+def _read(name: str, text: str, words: dict[str, Any]) -> Any:
+    tree = ast.parse(text, mode="eval")
+    for node in ast.walk(tree):
+        known = not isinstance(node, ast.Name) or node.id in words
+        if not isinstance(node, (*WRITTEN, *NAMED)) or not known:
+            raise ValueError(f"what is kept as {name} is no plain value: {text[:60]}")
+    return eval(compile(tree, name, "eval"), {"__builtins__": {}, **words})
+
+
+def _array(values: list[Any], dtype: str | None = None) -> Any:
     import numpy  # The web book has none, and reads no values
 
-    return numpy.array(values)
+    return numpy.array(values, dtype)
 
 
 # ---- In the kernel -------------------------------------------------------------------------------
@@ -83,13 +101,17 @@ def keep_from_now_on() -> None:
     known: dict[str, str] = {}
 
     def look(result: object) -> None:
-        found = {}
-        for name, value in list(shell.user_ns.items()):
-            if name[0] == "_" or name in hidden or (text := written(value)) is None:
-                continue
-            if known.get(name) != text:
-                found[name] = known[name] = text
-        if found and getattr(result, "success", False):
+        if not getattr(result, "success", False):
+            return  # What it has set is said after the next cell that succeeds
+        plain = {
+            name: text
+            for name, value in list(shell.user_ns.items())
+            if name[0] != "_" and name not in hidden and (text := written(value)) is not None
+        }
+        lost = dict.fromkeys(known.keys() - plain.keys(), "None")  # Deleted, or not plain any more
+        found = {name: text for name, text in {**plain, **lost}.items() if known.get(name) != text}
+        known.update(found)
+        if found:
             sys.modules["IPython"].display.display(
                 {"text/plain": ""}, raw=True, metadata={ABOUT: {"kept": found}}
             )

@@ -72,12 +72,23 @@ def tell(notebook: Notebook, folder: Path, root: Path) -> None:
 def put_machine(page: Page) -> None:
     """Say below a story's title which machine it is told from, and how fast that is.
 
-    Its $P$ and $W$ are those that the section on hardware has kept of such a machine.
+    Its $P$ and $W$ are its own, if it has measured them, or else those that the section on
+    hardware has kept of such a machine.
     """
-    notebook, chapter = page.made, page.section.chapter
+    line = machine_line(page, page.made)
+    if not line:
+        return
+    cell = Cell("markdown", MACHINE, line, kind=MACHINE)
+    cell.frameworks = page.made.cells[0].frameworks
+    page.made.cells.insert(1, cell)
+
+
+def machine_line(page: Page, notebook: Notebook) -> str:
+    """Return that line for the outputs that a page's notebook has; no text where it needs none."""
+    chapter = page.section.chapter
     runs = [cell.run for cell in notebook.work if cell.run and cell.kept]
     if not (notebook.form and runs):
-        return
+        return ""
     used = chapter.frameworks[page.framework]
     versions = [
         f"{used.title} {runs[0]['versions'][name]}"
@@ -87,11 +98,9 @@ def put_machine(page: Page) -> None:
     line = chapter.word(page.lang, "machine").format(
         machine=machine_in_words(runs[0]["machine"]),
         versions="".join(versions),
-        rates=rates(page, runs[0]),
+        rates=rates(page, notebook),
     )
-    cell = Cell("markdown", MACHINE, f"*{line}*", kind=MACHINE)
-    cell.frameworks = notebook.cells[0].frameworks
-    notebook.cells.insert(1, cell)
+    return f"*{line}*"
 
 
 def machine_in_words(machine: dict[str, Any]) -> str:
@@ -100,14 +109,17 @@ def machine_in_words(machine: dict[str, Any]) -> str:
     return f"NVIDIA {gpus[0].removeprefix('NVIDIA ')}" if gpus else in_words(machine)
 
 
-def rates(page: Page, run: Run) -> str:
-    """Return how fast the machine is, where the section on hardware was told from one like it."""
-    own = page.section.name == HARDWARE
-    there = page.made if own else page.notebook_of(HARDWARE)
-    runs = [cell.run for cell in there.work if cell.run and cell.kept] if there else []
-    if not (there and runs and {"P", "W"} <= there.kept.keys()):
+def rates(page: Page, notebook: Notebook) -> str:
+    """Return how fast the machine is: as measured here, or in the section on hardware."""
+    there: Notebook | None = notebook
+    if not {"P", "W"} <= notebook.kept.keys():
+        there = page.notebook_of(HARDWARE)
+    if not (there and {"P", "W"} <= there.kept.keys()):
         return ""
-    if machine_in_words(runs[0]["machine"]) != machine_in_words(run["machine"]):
+    here, measured = (
+        next(cell.run for cell in each.work if cell.run and cell.kept) for each in (notebook, there)
+    )
+    if machine_in_words(here["machine"]) != machine_in_words(measured["machine"]):
         return ""
     found = read({name: there.kept[name] for name in ("P", "W")})
     shown = {name: _in_units(value) for name, value in found.items()}
@@ -126,14 +138,16 @@ def needed_definitions(notebook: Notebook) -> dict[str, list[ast.stmt]]:
         if notebook.tells(cell):
             names = names_of(cell.source)
             wanted |= names.now | names.later
-    found: dict[str, list[ast.stmt]] = {}
-    for cell in reversed(notebook.work):
-        found[cell.id] = []
-        for node in reversed(_definitions(cell) if cell.id != "setup" else []):
+    defined = {cell.id: _definitions(cell) for cell in notebook.work if cell.id != "setup"}
+    before = -1
+    while len(wanted) > before:  # Since a function may call one that is defined further down
+        before = len(wanted)
+        for node in (node for nodes in defined.values() for node in nodes):
             if _bound(node) & wanted:
-                found[cell.id].insert(0, node)
                 wanted |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return found
+    return {
+        name: [node for node in nodes if _bound(node) & wanted] for name, nodes in defined.items()
+    }
 
 
 def _definitions(cell: Cell) -> list[ast.stmt]:

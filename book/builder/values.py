@@ -118,13 +118,16 @@ class Kept:
     def told(self, quoted: str) -> str | None:
         """Return what a quote says; None if it is no expression of what is kept."""
         if words := CONDITION.fullmatch(quoted.strip()):
-            return words["words"] if self.value(words["condition"]) else GAP
+            return words["words"] if _is_true(self.value(words["condition"])) else GAP
         match = NAME.fullmatch(quoted.strip())
         assert match, "it matches every string"
         if match["which"] or (value := self.value(match["name"])) is None:
             return None
         if match["spec"]:
-            return _formatted(repr(float(value)), match["spec"])
+            try:
+                return _formatted(repr(float(value)), match["spec"])
+            except TypeError:  # A list has no such format
+                return None
         return None if isinstance(value, float) else str(value)
 
     def value(self, expression: str) -> Any:
@@ -138,6 +141,11 @@ class Kept:
             return eval(expression, {"__builtins__": {}, **names})
         except Exception:
             return None
+
+
+def _is_true(value: Any) -> bool:
+    """Whether a condition holds: a comparison's True, and no number or list that is not empty."""
+    return type(value).__name__ in ("bool", "bool_") and bool(value)
 
 
 def _names(expression: str) -> set[str]:

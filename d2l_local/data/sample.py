@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import lzma
 import tarfile
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def load() -> tuple[idx.Images, idx.Labels, idx.Images, idx.Labels]:
     try:
         with tarfile.open(FILE, "r:xz") as tar:
             files = [_member(tar, name) for name in idx.FILES]
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
         raise ValueError(f"{FILE} is damaged ({error}); install d2l_local again") from error
     arrays = *idx.pair(*files[:2]), *idx.pair(*files[2:])
     for array in arrays:

@@ -97,7 +97,7 @@ _fonts.prepare()  # For what a reader draws with Matplotlib itself
 def benchmark(description: str = "Done in %.4f sec") -> _Iterator[_Any]:
     """`Benchmark` of the editions of 2019 and 2020: the description is the format of the line."""
     mx.nd.waitall()
-    timer = __getattr__("Timer")()
+    timer = sys.modules[__name__].Timer()  # d2l's, which is loaded when it is asked for
     yield timer
     mx.nd.waitall()
     print(description % timer.stop())

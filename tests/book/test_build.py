@@ -304,7 +304,8 @@ def test_a_line_that_ends_with_a_carriage_return_alone_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("frameworks: [mxnet]", "title: x", "the front matter must say `frameworks:`"),
+        ("frameworks: [mxnet]", "names: [x]", "the front matter must say `frameworks:`"),
+        ("frameworks: [mxnet]", "title: x", "unknown key title in the front matter"),
         ("frameworks: [mxnet]", "frameworks: mxnet", "`frameworks: mxnet`, which must be a list"),
         ("frameworks: [mxnet]", "frameworks: 3", "`frameworks: 3`, which must be a list"),
         ("frameworks: [mxnet]", "frameworks: [[mxnet]]", "must be a list of words"),

@@ -172,6 +172,14 @@ def test_plain_values_are_read_as_they_were_written(value):
 def test_arrays_and_numbers_of_numpy_are_kept_unrounded():
     kept = read({"a": str(written(np.arange(3) / 3)), "b": str(written(np.float32(0.1)))})
     assert np.array_equal(kept["a"], np.arange(3) / 3) and kept["b"] == float(np.float32(0.1))
+    kept = read({"c": str(written(np.ones(3, "float32"))), "d": str(written(np.str_("a")))})
+    assert kept["c"].nbytes == 12 and kept["d"] == "a"
+
+
+@pytest.mark.parametrize("text", ["__import__('os').getcwd()", "().__class__", "[x for x in ()]"])
+def test_nothing_that_a_notebook_says_is_executed(text):
+    with pytest.raises(ValueError, match="name is no plain value"):
+        read({"name": text})
 
 
 @pytest.mark.parametrize("value", [object(), print, [open], {"a": {1}}, list(range(20_001))])
@@ -228,6 +236,49 @@ def test_other_work_is_stale_where_no_gpu_can_do_it_again(story):
     result = built_anew(story, ('"two": 5.0', '"two": 6.0'))
     assert any("stale, needs 1 GPU" in warning for warning in result.warnings)
     assert committed(story).kept["times"] == "{'one': 2.0, 'two': 5.0}"
+
+
+def test_work_that_a_gpu_has_done_is_kept_under_force_and_where_telling_fails(story):
+    as_of_a_gpu(story, times="{'one': 2.0, 'two': 7.0}")
+    [section] = Chapter(story).sections()
+    build_section(section, "mxnet", force=True)
+    assert "3.50 times" in shown(story)[1]
+    as_of_a_gpu(story, P="3e11", times="{'one': 2.0, 'two': 9.0}")
+    with pytest.raises(BuildError, match="there"):
+        built_anew(story, ("told = sum", "told = there"), ('"two": 5.0', '"two": 5'))
+    assert committed(story).kept["times"] == "{'one': 2.0, 'two': 9.0}"
+
+
+def test_new_work_is_saved_before_it_is_told(story):
+    changes = ('"two": 5.0', '"two": 8.0'), ("told = sum", "told = there")
+    with pytest.raises(BuildError, match="there"):
+        built_anew(story, *changes)
+    for lang in ("en", "zh"):
+        assert committed(story, lang).kept["times"] == "{'one': 2.0, 'two': 8.0}"
+    assert built_anew(story, ("told = there", "told = sum")).executed == 2  # What tells, twice
+    assert "4.00 times" in shown(story)[1]
+
+
+def test_a_helper_may_be_defined_below_its_caller(story):
+    later = ('"two": 5.0}', '"two": 5.0}\n\n\ndef twice(x):\n    return 2 * x')
+    built_anew(story, later, ("return max(F / P, n / W)", "return twice(max(F / P, n / W)) / 2"))
+    assert "by the bound 5 s" in shown(story)[1]
+
+
+def test_a_name_that_is_deleted_or_no_longer_plain_is_not_kept(story):
+    gone = "\n```\n\n```{code-cell}\ndel P\nW = print\n"
+    with pytest.raises(BuildError, match="NoneType"):
+        built_anew(story, ('"two": 5.0}', f'"two": 5.0}}{gone}'))
+    assert committed(story).kept["P"] == committed(story).kept["W"] == "None"
+
+
+def test_languages_that_tell_two_runs_and_another_machine_are_refused(story):
+    path = story / "chapters/mxnet/zh/hardware.ipynb"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("'two': 5.0", "'two': 5.1").replace("200 GFLOP/s", "210 GFLOP/s"))
+    problems = "\n".join(map(str, check.chapter(Chapter(story))))
+    assert "has kept other values than the original's" in problems
+    assert "its machine's line is ['" in problems
 
 
 def test_a_sentence_that_is_no_longer_so_is_refused(story):
@@ -307,6 +358,8 @@ class Elsewhere:
         ("1e3 * other_section.one:.1f", "5.0"),
         ("round(P) if W else 0", "13"),
         ("unknown + 1", None),
+        ("ten if 10", values.GAP),  # What is true without comparing anything says nothing
+        ("[64]:.0f", None),
         ("W", None),  # A float says how many digits
     ],
 )

@@ -111,7 +111,14 @@ def test_more_images_than_the_sample_has():
 def test_a_damaged_sample_is_named(tmp_path, monkeypatch):
     short = tmp_path / sample.FILE.name
     content = sample.FILE.read_bytes()
-    for damaged in (content[:-1000], content[:100], b"", b"version https://git-lfs.github.com"):
+    flipped = content[:5000] + bytes(255 - byte for byte in content[5000:5100]) + content[5100:]
+    for damaged in (
+        flipped,
+        content[:-1000],
+        content[:100],
+        b"",
+        b"version https://git-lfs.github.com",
+    ):
         short.write_bytes(damaged)
         monkeypatch.setattr(sample, "FILE", short)
         with pytest.raises(ValueError, match=r"sample\.tar\.xz is damaged .*install d2l_local"):

@@ -56,6 +56,7 @@ NOTEBOOK = (
     notebooks.sound_outputs,
     notebooks.links,
     notebooks.quotes,
+    notebooks.told_of_one_run,
     notebooks.work_shows_nothing,
     notebooks.proved,
     notebooks.runs_without_gpus,

@@ -22,7 +22,8 @@ from book.builder.notebook import Cell, Notebook, gpus_needed, may_fail, measure
 from book.builder.page import Page
 from book.builder.program import code_key
 from book.builder.prose import read
-from book.builder.provenance import Provenance, is_note
+from book.builder.provenance import MACHINE, Provenance, is_note
+from book.builder.story import machine_line
 from d2l_local.base.language import counted
 
 OUTPUT_BYTES = 512 * 1024
@@ -95,6 +96,23 @@ def sound_outputs(page: Page) -> Iterator[Problem]:
         if cell.run:  # Else its outputs are missing, as is said elsewhere
             for what in exercises.outputs(cell):
                 yield Problem(page.where, f"cell {cell.id}: {what}")
+
+
+def told_of_one_run(page: Page) -> Iterator[Problem]:
+    """A story's languages tell the same run, and the line below its title is of its outputs."""
+    notebook = page.committed
+    if not (notebook and notebook.form):
+        return
+    lines = [cell.shown or cell.source for cell in notebook.cells if cell.kind == MACHINE]
+    expected = machine_line(page, notebook)
+    if lines != [expected] * bool(expected):
+        what = f"its machine's line is {lines}, and its outputs are of {expected!r}"
+        yield Problem(page.where, what, cure=render_anew(page))
+    original = page.original.committed if page.original else None
+    for cell, same in zip(notebook.work, original.work if original else ()):
+        if cell.kept != same.kept:
+            what = f"cell {cell.id} has kept other values than the original's: they tell one run"
+            yield Problem(page.where, what, cure=build(page))
 
 
 def work_shows_nothing(page: Page) -> Iterator[Problem]:
