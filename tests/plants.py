@@ -1,11 +1,13 @@
 """Execute an experiment with one false line in it, and see whether a check below notices.
 
 Only the cells are executed that the checks depend on which depend on the planted cell, on two
-devices of this machine, and nothing is excused.
+devices of this machine, and nothing is excused. Without the false line they must all pass, or be
+excused, since a busy machine must not fail them.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,8 @@ from book.builder.model import PARTS, Block, Section
 from book.builder.notebook import BuildError, bare
 from book.builder.plants import planted
 from book.builder.render import names_of_code, notebook
+
+from nbformat import NotebookNode
 
 BLIND = "d2l.Crowding.excuses = lambda self, claim: False\nd2l.excuses = lambda claim: False"
 
@@ -38,6 +42,7 @@ def problem(
         for cell in notebook(section, framework, section.langs[0]).code
         if cell.kind not in PARTS and cell.id != "setup"
     ]
+    original = {cell.id: cell.source for cell in cells}
     for cell in cells:
         if cell.id == name:
             cell.source = source
@@ -57,9 +62,27 @@ def problem(
     loads = next(i for i, cell in enumerate(node.cells) if " as d2l" in cell.source)
     node.cells[loads].source += f"\n{BLIND}"
     try:
-        execute(node, folder, root)
+        execute(copy.deepcopy(node), folder, root)
     except BuildError as error:
         failed = re.match(r"cell ([\w-]+):", str(error))
         noticed = failed and failed[1] in {cells[i].id for i in checks}
-        return None if noticed and "AssertionError" in str(error) else f"broken: {error}"
-    return f"not noticed by {', '.join(cells[i].id for i in checks)}"
+        if not noticed or "AssertionError" not in str(error):
+            return f"broken: {error}"
+    else:
+        return f"not noticed by {', '.join(cells[i].id for i in checks)}"
+    at = node.cells[[cell.id for cell in node.cells].index(name)]
+    at.source = at.source.replace(source, original[name])
+    node.cells[loads].source = node.cells[loads].source.replace(f"\n{BLIND}", "")
+    return refused(node, folder, root)
+
+
+def refused(node: NotebookNode, folder: Path, root: Path) -> str | None:
+    """Say that a program without a plant is refused as well: a measurement has three tries."""
+    for _ in range(3):
+        try:
+            execute(copy.deepcopy(node), folder, root)
+        except BuildError as error:
+            said = f"refused without the plant, too: {error}"
+        else:
+            return None
+    return said

@@ -83,6 +83,11 @@ def test_a_plant_that_nobody_notices_is_found(framework, tmp_path):
     assert found[0] is None
     assert str(found[1]).startswith("not noticed by intro_2")
     assert "NameError" in str(found[2])
+    text = text.replace("assert doubled == 2 * count", "assert doubled == 7")
+    [section] = small_chapter.make(tmp_path, small=text).sections()
+    _, changed, source = next(plants.plants_of(section, framework))
+    found = plants.problem(section, framework, changed, source, tmp_path, ROOT)
+    assert str(found).startswith("refused without the plant, too")
 
 
 @pytest.mark.parametrize(
