@@ -11,17 +11,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from d2l_local.machine.cores import cores_of_process
+
 GIB = 2**30
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def num_cores() -> int:
     """Number of CPU cores that this process may use: of a quota, the whole ones, at least one."""
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    return int(max(1, min(cores, cpu_quota())))
+    return int(max(1, min(len(cores_of_process()), cpu_quota())))
 
 
 def cpu_quota() -> float:

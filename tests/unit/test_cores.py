@@ -7,6 +7,7 @@ import threading
 
 from d2l_local.machine import cores
 from d2l_local.machine.cores import own_core
+from d2l_local.machine.host import num_cores
 
 import pytest
 
@@ -36,8 +37,9 @@ def another():
 
 @needs_two_cores
 def test_no_other_thread_runs_on_that_core(another):
-    before = os.sched_getaffinity(0)
+    before, cores = os.sched_getaffinity(0), num_cores()
     with own_core():
+        assert num_cores() == cores  # Of the process, which may still use them all
         mine, others = os.sched_getaffinity(0), os.sched_getaffinity(another)
         assert len(mine) == 1 and not mine & others and mine | others == before
     assert os.sched_getaffinity(0) == os.sched_getaffinity(another) == before
