@@ -111,6 +111,7 @@ class Kept:
     def __init__(self, elsewhere: Elsewhere):
         self.elsewhere = elsewhere
         self.names: dict[str, Any] = {}
+        self.sections: dict[str, SimpleNamespace | None] = {}  # Each is read once
 
     def add(self, kept: dict[str, str]) -> None:
         self.names.update(read(kept))
@@ -135,9 +136,10 @@ class Kept:
         names = {**FUNCTIONS, **self.names}
         try:
             for name in _names(expression) - names.keys():
-                found = self.elsewhere.of_section(name.replace("_", "-"))
-                if found is not None:
-                    names[name] = SimpleNamespace(**read(found))
+                if name not in self.sections:
+                    found = self.elsewhere.of_section(name.replace("_", "-"))
+                    self.sections[name] = SimpleNamespace(**read(found)) if found else None
+                names[name] = self.sections[name]
             return eval(expression, {"__builtins__": {}, **names})
         except Exception:
             return None

@@ -205,9 +205,8 @@ def test_both_languages_tell_the_same_run_in_their_own_words(built):
 def test_the_line_below_the_title_names_the_machine(built):
     [line] = [cell.source for cell in committed(built).cells if cell.kind == "machine"]
     assert "Outputs from " in line and "$P$ = 200 GFLOP/s, $W$ = 25 GB/s" in line
-    assert [*check.chapter(Chapter(built))] == [] or all(
-        "disturbed" in str(problem) for problem in check.chapter(Chapter(built))
-    )
+    found = [str(problem) for problem in check.chapter(Chapter(built))]
+    assert [what for what in found if "disturbed" not in what] == []
 
 
 @pytest.mark.parametrize(
@@ -319,7 +318,7 @@ if False:
     assert "".join(fold["source"]).startswith("<details><summary>展开可看这里测得的结果</summary>")
     assert "Measured: 2.5" in "".join(fold["source"])
     [read_again] = [c for c in committed(tmp_path / "asks", "zh").code if c.id == "guess_1"]
-    assert read_again.outputs and "已" not in str(read_again.outputs)
+    assert read_again.outputs == fold["metadata"]["d2l_local"]["outputs"]
     assert "nothing to write" in str(build_section(section, "mxnet"))
 
 
