@@ -46,7 +46,7 @@ def cores_of_process() -> set[int]:
     """The cores that this process may run on, also while `own_core` divides them."""
     if any(_divided):
         return _divided[0]
-    if sys.platform == "linux":
+    if hasattr(os, "sched_getaffinity"):  # Linux
         return os.sched_getaffinity(0)
     return set(range(os.cpu_count() or 1))
 
