@@ -72,7 +72,7 @@ def build_section(
         with page.named():
             warnings = [] if takes_the_originals(page) else renew(page, force, kernel, built)
         built.warnings += [f"{page.where}: {what}" for what in warnings]
-    if section.is_story:
+    if framework in section.stories:
         if built.executed:  # At once: what tells it may yet fail, and costs no machine
             for page in found:
                 write(page.path, dump(page.made))
@@ -103,7 +103,7 @@ def takes_the_originals(page: Page) -> bool:
     """
     if page.original is None:
         return False
-    if not page.section.is_story and page.lang in page.section.translated_into:
+    if not page.is_story and page.lang in page.section.translated_into:
         return False
     for cell, same in zip(page.made.work, page.original.made.work):
         cell.take(same)

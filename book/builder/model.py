@@ -86,7 +86,7 @@ class Section:
     translated_into: set[str] = field(default_factory=set)
     draft: bool = False
     exercises: bool = True  # Whether it closes with a summary and exercises
-    form: str = ""  # "story", or the older form
+    stories: list[str] = field(default_factory=list)  # Frameworks whose notebook is a story
     missing: list[str] = field(default_factory=list)  # Languages that a draft is left out in
 
     @property
@@ -101,19 +101,19 @@ class Section:
                 twins.setdefault(block.id, {})[block.lang] = block
         return twins
 
-    @property
-    def is_story(self) -> bool:
-        return self.form == "story"
+    def in_stories(self, block: Block) -> bool:
+        """Whether all notebooks that have a block are stories."""
+        return all(name in self.stories for name in self.frameworks if self._is_in(block, name))
 
     def paired(self, block: Block) -> bool:
         """Whether a prose block has a twin: in a story, what opens a heading or asks the reader."""
-        return not self.is_story or bool(block.kind) or block.source.startswith("#")
+        return not self.in_stories(block) or bool(block.kind) or block.source.startswith("#")
 
     def passages(self, lang: str) -> dict[str, list[Block]]:
         """Return a story's prose in a language, without what asks, by the ids of its headings."""
         found: dict[str, list[Block]] = {}
         for block in self.blocks:
-            if block.lang == lang and not block.kind:
+            if block.lang == lang and not block.kind and self.in_stories(block):
                 if block.source.startswith("#") or not found:
                     found[block.id] = []
                 [*found.values()][-1].append(block)
@@ -122,7 +122,7 @@ class Section:
     def original(self, block: Block) -> str | None:
         """Return what a translation is held against; None if there is nothing."""
         lang = self.langs[0]
-        if self.is_story and not block.kind:
+        if self.in_stories(block) and not block.kind:
             passage = self.passages(lang).get(block.id)
             return "\n\n".join(each.source for each in passage) if passage else None
         twin = self.twins().get(block.id, {}).get(lang)

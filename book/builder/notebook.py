@@ -27,6 +27,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ABOUT = "d2l_local"
+STORY = "story"  # The form that is told from one machine
 IGNORED = "nbval-ignore-output"  # nbval's word for a cell that it executes and does not compare
 # As JupyterLab has them: what it writes when a notebook is only looked at changes nothing
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -88,7 +89,7 @@ class Notebook:
 
     def tells(self, cell: Cell) -> bool:
         """Whether a code cell only tells what others have kept: it can be executed anywhere."""
-        return self.form == "story" and cell.kind in TELLING
+        return self.form == STORY and cell.kind in TELLING
 
     @property
     def work(self) -> list[Cell]:

@@ -32,6 +32,10 @@ class Page:
         """Return the path from the root, as a reader of messages looks for it."""
         return self.path.relative_to(self.section.chapter.root).as_posix()
 
+    @property
+    def is_story(self) -> bool:
+        return self.framework in self.section.stories
+
     @functools.cached_property
     def made(self) -> Notebook:
         """Return what the text makes, which has no outputs before it is built."""

@@ -13,7 +13,7 @@ from functools import partial
 
 from book.builder import answers
 from book.builder.model import FOLDED, LINK, Block, Section, choices
-from book.builder.notebook import IGNORED, Cell, Notebook
+from book.builder.notebook import IGNORED, STORY, Cell, Notebook
 from book.builder.size import minutes
 
 SETUP = """\
@@ -48,7 +48,7 @@ def notebook(section: Section, framework: str, lang: str) -> Notebook:
         if block.kind == "solution" and block.where in asked:
             cells = with_solution(section, cells, block, lang, name)
             continue
-        cells.append(cell_of(section, block, lang, name))
+        cells.append(cell_of(section, block, lang, name, framework in section.stories))
         if block.kind == "check" and block.where in asked:
             cells[-1].source = answers.call(asked[block.where], block)
         if block.kind == "predict":
@@ -64,7 +64,8 @@ def notebook(section: Section, framework: str, lang: str) -> Notebook:
         if cell.cell_type == "markdown":
             cell.source = with_editions(section, cell.source, framework, lang)
     published = section.chapter.word(lang, "published")
-    return Notebook(cells, form=section.form, published=published)
+    form = STORY if framework in section.stories else ""
+    return Notebook(cells, form=form, published=published)
 
 
 def names_of_code(section: Section, framework: str) -> dict[str, str]:
@@ -109,8 +110,8 @@ def opening(section: Section, block: Block, framework: str, lang: str) -> list[C
     return cells
 
 
-def cell_of(section: Section, block: Block, lang: str, name: str) -> Cell:
-    """Return the cell of a block."""
+def cell_of(section: Section, block: Block, lang: str, name: str, story: bool) -> Cell:
+    """Return the cell of a block, of a story or not."""
     word = partial(section.chapter.word, lang)
     if block.lang:
         cell = new_cell(section, block, "markdown", name, prose(block, word))
@@ -121,7 +122,7 @@ def cell_of(section: Section, block: Block, lang: str, name: str) -> Cell:
         tags.append("nbval-raises-exception")
     if not block.lang and ".excuses(" in block.source and IGNORED not in tags:
         tags.append(IGNORED)  # On a crowded machine it prints a line more
-    if section.is_story and not block.lang and not block.kind and IGNORED not in tags:
+    if story and not block.lang and not block.kind and IGNORED not in tags:
         tags.append(IGNORED)  # It works: what it keeps is measured, and it prints nothing
     if block.kind in FOLDED and not block.lang:
         tags.append("hide-input")

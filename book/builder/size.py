@@ -64,18 +64,19 @@ def minutes(section: Section, framework: str) -> dict[str, int]:
     number_of_words, cells = before_exercises(section, framework)
     parts = parts_of(section, framework)
     blocks = [b for b in section.blocks_of(framework, section.langs[0]) if b.lang]
-    asked = parts["main"] if section.is_story else [(block, "") for block in blocks]
-    solved = parts["exercises"] if section.is_story else [(block, "") for block in blocks]
+    story = framework in section.stories
+    asked = parts["main"] if story else [(block, "") for block in blocks]
+    solved = parts["exercises"] if story else [(block, "") for block in blocks]
     found = {
         "reading": (
             round(reading(parts["main"]))
-            if section.is_story
+            if story
             else round(number_of_words / WORDS_PER_MINUTE) + cells
         ),
         "doing": PREDICTING * sum(block.kind == "predict" for block, _ in asked),
         "exercises": exercises(solved),
     }
-    lab = round(reading(parts["lab"])) + exercises(parts["lab"]) if section.is_story else 0
+    lab = round(reading(parts["lab"])) + exercises(parts["lab"]) if story else 0
     return {"all": sum(found.values()), **found, "lab": lab}
 
 

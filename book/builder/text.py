@@ -15,7 +15,7 @@ from pathlib import Path
 from book.builder import model
 from book.builder.language import literals, put_strings, read_strings, strings_within
 from book.builder.model import Block, Entry, Section, Settings, Strings, read_text, reading_order
-from book.builder.notebook import IGNORED, BuildError
+from book.builder.notebook import IGNORED, STORY, BuildError
 
 import nbformat
 import yaml
@@ -24,7 +24,6 @@ from nbformat import NotebookNode
 
 NUMBERS = ("minutes", "level")  # That only an exercise has
 FRONT_MATTER = ("frameworks", "names", "exercises", "draft", "form")
-STORY = "story"  # The form that is told from one machine
 TAGS = (IGNORED, "raises-exception", "slow", *model.CODE_KINDS)  # Of code, and `gpus-N`
 
 
@@ -91,9 +90,9 @@ class Chapter(Settings):
         """Take a text apart, and say where it breaks the format."""
         where = path.relative_to(self.root)
         front_matter, blocks, strings = self.read_file(path, texts[path])
-        langs = {part.lang for part in strings}
+        langs, told = {part.lang for part in strings}, {"": front_matter}
         for framework, file in reversed(self.main_lines(path).items()):
-            _, own, more = self.read_file(file, texts[file])
+            told[framework], own, more = self.read_file(file, texts[file])
             for block in own:
                 if others := {*self.frameworks} & {*block.tags} - {framework}:
                     what = f"{min(others)}, in the main line of {framework}"
@@ -116,9 +115,10 @@ class Chapter(Settings):
         section.names = words_of(front_matter, "names", where)
         section.draft = yes_or_no(front_matter, "draft", False, where)
         section.exercises = yes_or_no(front_matter, "exercises", True, where)
-        section.form = front_matter.get("form", "")
-        if section.form not in ("", STORY):
+        if {each.get("form", STORY) for each in told.values()} != {STORY}:
             raise BuildError(f"{where}: the front matter may say `form: {STORY}`")
+        stories = [name for name, each in told.items() if each.get("form")]
+        section.stories = [name for name in named if {"", name} & {*stories}]
         if section.draft:
             leave_out_untranslated(section)
         return section

@@ -59,7 +59,7 @@ def chapter(root, runs, *, printed=("", ""), body=MEASURING, story=True):
             cell["outputs"] = [output]
         path.write_text(json.dumps(node), "utf-8")
     for section in made.sections():
-        section.form = "story" if story else ""
+        section.stories = [*section.frameworks] if story else []
     return made
 
 
@@ -135,7 +135,7 @@ def test_a_story_comes_from_one_machine_and_one_run(tmp_path, second, what):
     expected = [(UNREADY, "chapters/pytorch/en/small.ipynb", what)] if what else []
     assert told(made) == expected
     for section in made.sections():
-        section.form = ""
+        section.stories = []
     assert told(made) == []
 
 
@@ -176,7 +176,7 @@ def test_the_machine_of_an_edition_is_equally_fast(tmp_path, job):
         assert (level, where) == (UNREADY, "chapters/pytorch/en/b.ipynb")
         assert said == f"{what}a.ipynb, further apart than 15%"
     for section in made.sections():
-        section.form = ""
+        section.stories = []
     assert told(made) == []
 
 

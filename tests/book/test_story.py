@@ -430,3 +430,22 @@ def test_each_framework_may_have_a_main_line_of_its_own(tmp_path):
     assert all("## Further Experiments" in source for source in sources.values())
     assert section.blocks[0].where == "hardware.mxnet.md:5"
     assert len(pages(section, "mxnet")) == 2
+
+
+def test_one_framework_may_be_told_and_the_other_be_of_the_older_form(tmp_path):
+    head, _, rest = (HEAD + BODY + END).partition('+++ {"lang": "en", "id": "exercises"}')
+    main = head.replace("frameworks: [mxnet]\n", "")
+    shared = "---\nframeworks: [mxnet, pytorch]\n---\n\n"
+    shared += '+++ {"lang": "en", "id": "exercises"}' + rest
+    older = main.replace("---\nform: story\n---\n\n", "").replace('"id": "', '"id": "older-')
+    texts = {"hardware": shared, "hardware.mxnet": main, "hardware.pytorch": older}
+    [section] = small_chapter.make(tmp_path, **texts).sections()
+    assert section.stories == ["mxnet"]
+    assert [notebook(section, name, "en").form for name in ("mxnet", "pytorch")] == ["story", ""]
+    by_name = {block.id: block for block in section.blocks if block.lang == "en"}
+    assert section.paired(by_name["older-lesson"]) and not section.paired(by_name["lesson"])
+    assert [block.id for block in section.passages("en")["rows"]] == ["rows", "lesson"]
+    assert not any("older" in block.id for block in section.passages("en")["summary"])
+    texts["hardware.pytorch"] = "---\nform: tale\n---\n\n" + older
+    with pytest.raises(BuildError, match="the front matter may say `form: story`"):
+        small_chapter.make(tmp_path / "b", **texts).sections()

@@ -54,7 +54,7 @@ def measured_runs(notebook: Notebook | None) -> list[Run]:
 
 def of_one_run(page: Page) -> Iterator[Problem]:
     """A story's cells measure on one machine, in one run."""
-    runs = measured_runs(page.committed) if page.section.is_story else []
+    runs = measured_runs(page.committed) if page.is_story else []
     machines = list(dict.fromkeys(in_words(run["machine"]) for run in runs))
     if len(machines) > 1:
         yield Problem(page.where, f"told from two machines: {' and '.join(machines[:2])}", UNREADY)
@@ -68,7 +68,7 @@ def of_one_machine(pages: Iterable[Page]) -> Iterator[Problem]:
     """A framework's stories come from one kind of machine, which was equally fast for all."""
     editions: dict[str, list[tuple[Page, Run]]] = {}
     for page in pages:
-        runs = measured_runs(page.committed) if page.section.is_story else []
+        runs = measured_runs(page.committed) if page.is_story else []
         if runs:
             editions.setdefault(page.framework, []).append((page, runs[0]))
     for (first, model), *others in editions.values():

@@ -69,7 +69,7 @@ def typed(section: Section) -> Iterator[Problem]:
     A story quotes expressions, and what it types are sizes and what follows from them.
     """
     found: dict[str, Problem] = {}
-    for framework in section.frameworks if not section.is_story else ():
+    for framework in (name for name in section.frameworks if name not in section.stories):
         above = None
         for block in section.blocks_of(framework, section.langs[0]):
             numbers = read(block.source).numbers if block.lang and not block.kind else {}

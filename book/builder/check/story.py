@@ -19,7 +19,7 @@ SHOWS = {"print", "display", "plot", "law", "measured", "axes", "check"}  # Call
 
 def _in_each(section: Section) -> Iterator[list[Block]]:
     """Yield a story's code, for each framework, without wrong answers."""
-    for framework in section.frameworks if section.is_story else ():
+    for framework in section.stories:
         yield [block for block in section.code_of(framework) if block.kind != "wrong"]
 
 
@@ -76,15 +76,15 @@ def nothing_reads_what_is_told(section: Section) -> Iterator[Problem]:
 
 def headings_begin_blocks(section: Section) -> Iterator[Problem]:
     """A heading begins a block, since below it the languages part."""
-    for block in section.blocks if section.is_story else ():
-        if block.lang and re.search(r"\n#{1,6} ", block.source):
+    for block in section.blocks if section.stories else ():
+        if block.lang and section.in_stories(block) and re.search(r"\n#{1,6} ", block.source):
             yield at(section, block, "a heading stands within a block: begin a block with it")
 
 
 def lab_stands_alone(section: Section) -> Iterator[Problem]:
     """An experiment of the lab runs from the set-up alone, whatever an exercise has set."""
     found: dict[str, Problem] = {}
-    for framework in section.frameworks if section.is_story else ():
+    for framework in section.stories:
         known: set[str] = set()
         setting_up, inside, own = True, False, set[str]()
         further = section.chapter.word(section.langs[0], "further")

@@ -24,7 +24,7 @@ def all_there(section: Section) -> Iterator[Problem]:
             if lang not in group:
                 yield at(section, first, f"has no twin in {lang}")
     for block in section.blocks:
-        if block.lang and block.lang != section.langs[0] and not section.is_story:
+        if block.lang and block.lang != section.langs[0] and not section.in_stories(block):
             beside = previous and previous.lang and previous.id == block.id
             if not beside or section.langs.index(block.lang) < section.langs.index(previous.lang):
                 yield at(section, block, "does not stand right after its twin")
@@ -57,7 +57,7 @@ def alike(section: Section) -> Iterator[Problem]:
             for what in ("tags", "kind"):
                 if getattr(block, what) != getattr(group[original], what):
                     yield at(section, block, f"has other {what} than its twin")
-            if section.is_story and not block.kind:
+            if section.in_stories(block) and not block.kind:
                 continue  # See `told_alike`
             one, other = read(group[original].source), read(block.source)
             for what in differences(one, other, (original, lang)):
@@ -69,7 +69,7 @@ def alike(section: Section) -> Iterator[Problem]:
 def told_alike(section: Section) -> Iterator[Problem]:
     """Below a story's heading, languages share kept names, formulas and links."""
     first = section.langs[0]
-    original = section.passages(first) if section.is_story else {}
+    original = section.passages(first) if section.stories else {}
     for lang in section.langs[1:]:
         for name, passage in section.passages(lang).items() if original else ():
             if name not in original:
