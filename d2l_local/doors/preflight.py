@@ -161,7 +161,7 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
             reason += f". {known}"
         command = framework.get("command")
         if not command and (named := _from_pythonpath("numpy", row.module)):
-            reason, command = f"{reason}. {named}", "unset PYTHONPATH"
+            reason, command = f"{reason}. {named}", commands.unset("PYTHONPATH")
         yield reason, command or commands.set_up(framework["name"])
     if len(both := builds.installed_builds()) > 1:
         reason = f"both {' and '.join(both)} are installed, and each overwrote files of the other"
@@ -169,7 +169,7 @@ def _problems(facts: dict) -> Iterator[tuple[str, str]]:
     if not facts["packages"]["d2l"]:
         yield f"{installed.D2L} is not installed", commands.pip_install(installed.D2L)
     if error := facts["data"].get("error"):
-        yield f"the data set cannot be read: {error}", "unset D2L_DATA"
+        yield f"the data set cannot be read: {error}", commands.unset("D2L_DATA")
 
 
 def _notes(facts: dict) -> Iterator[str]:

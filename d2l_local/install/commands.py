@@ -90,6 +90,11 @@ def rename(file: Path) -> str:
     return f"{move} {_from_here(file)} {_from_here(file.with_name(f'my_{file.name}'))}"
 
 
+def unset(variable: str) -> str:
+    """What to type so that the shell's programs no longer have an environment variable."""
+    return f"set {variable}=" if sys.platform == "win32" else f"unset {variable}"
+
+
 def _ready(framework: str) -> bool:
     """Whether set-up has made the environment of a framework."""
     return (installed.VENVS[framework] / f"ready-{framework}").exists()

@@ -74,26 +74,27 @@ def plot_prediction(
 
     if predicted.keys() != measured.keys():
         raise ValueError(f"{list(predicted)} are predicted, but {list(measured)} measured")
-    _, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
-    for number, (name, line) in enumerate(predicted.items()):
+    known = {name: np.isin(x, (given or {}).get(name, [])) for name in predicted}
+    for name, line in predicted.items():
         if not len(x) == len(line) == len(measured[name]):
             raise ValueError(
                 f"{name}: {len(line)} predictions, {len(measured[name])} measurements, {len(x)} x"
             )
+        if known[name].all():
+            raise ValueError(f"{name}: all measurements are given, and none is predicted")
+    _, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    for number, (name, line) in enumerate(predicted.items()):
         color, dashes, marker, size = SERIES[number % len(SERIES)]
         named = [
             label(text).format(name=name) for text in ("{name}, predicted", "{name}, measured")
         ]
         ax.loglog(x, line, dashes, color=color, label=named[0])
-        known = np.isin(x, (given or {}).get(name, []))
-        if known.all():
-            raise ValueError(f"{name}: all measurements are given, and none is predicted")
         dots = np.asarray(measured[name], dtype=float)
         style = {"color": color, "markersize": size}
-        ax.loglog(x, np.where(known, np.nan, dots), marker, label=named[1], **style)
-        if known.any():
-            ax.loglog(x, np.where(known, dots, np.nan), marker, fillstyle="none", **style)
-        errors = abs(np.divide(line, dots) - 1)[~known]
+        ax.loglog(x, np.where(known[name], np.nan, dots), marker, label=named[1], **style)
+        if known[name].any():
+            ax.loglog(x, np.where(known[name], dots, np.nan), marker, fillstyle="none", **style)
+        errors = abs(np.divide(line, dots) - 1)[~known[name]]
         text = "{name}: error median {median:.0%}, largest {largest:.0%}"
         say(text, name=name, median=np.median(errors), largest=errors.max())
     if len(x) <= 6 and max(x) < 100 * min(x):

@@ -413,3 +413,12 @@ def test_a_python_that_is_too_new_is_named(monkeypatch, facts):
     assert next(preflight._problems(failed))[0] == f"MXNet does not run: the reason. {known}"
     [note] = preflight._notes(facts())  # Also where nothing has failed yet
     assert note.startswith(known) and "make a new environment with one of these" in note
+
+
+@pytest.mark.parametrize(
+    ("system", "typed"), [("linux", "unset D2L_DATA"), ("win32", "set D2L_DATA=")]
+)
+def test_what_unsets_a_variable_is_what_the_system_s_shell_knows(monkeypatch, facts, system, typed):
+    found = {**facts(), "data": {"error": "no such folder"}}
+    monkeypatch.setattr(commands.sys, "platform", system)
+    assert typed in [command for _, command in preflight._problems(found)]

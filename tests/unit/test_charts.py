@@ -51,6 +51,7 @@ def test_what_a_prediction_was_made_from_is_hollow_and_has_no_error(capsys):
     assert capsys.readouterr().out == "a: error median 100%, largest 100%\n"
     with pytest.raises(ValueError, match="a: all measurements are given"):
         plot_prediction([1], {"a": [2]}, {"a": [2]}, given={"a": [1]})
+    assert len(plt.get_fignums()) == 1  # What is refused leaves no empty figure
 
 
 @pytest.mark.parametrize(
