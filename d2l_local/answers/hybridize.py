@@ -29,13 +29,15 @@ def ex_sharing(distinct_additions, *, d2l):
 
 
 def ex_verdict__mxnet(verdict, *, d2l):
+    from mxnet import nd
+
     functions = {
         "F.relu(x)": ("same", lambda F, x: F.relu(x)),
         "F.sum(x, axis=0)": ("same", lambda F, x: F.sum(x, axis=0)),
         "x * len(x)": ("other", lambda F, x: x * len(x)),
         "x[0]": ("other", lambda F, x: x[0]),
         "sum(rows)": ("other", lambda F, x: sum(row for row in x)),
-        translated("abs(x) of an array"): ("other", lambda F, x: F.abs(x) if hasattr(x, "asnumpy") else x * 1),
+        translated("abs(x) of an array"): ("other", lambda F, x: F.abs(x) if F is nd else x * 1),
         "x.asnumpy()": ("error", lambda F, x: x * float(x.asnumpy().sum())),
         "x.shape": ("error", lambda F, x: x.reshape((x.shape[0], -1))),
     }
@@ -63,7 +65,9 @@ def ex_busy__mxnet(make, *, d2l):
     took = d2l.seconds(jobs)
     gain = took[translated("line by line")] / took["graph"]
     enough = gain > 1.4 or d2l.excuses(translated("the graph is faster"))
-    assert enough, translated("{0} million operations, but {1:.1f} times as fast: how many are in a call?", told, gain)
+    assert enough, (
+        translated("{0} million operations, but {1:.1f} times as fast: how many are in a call?", told, gain)
+    )
 
 
 def ex_graph_time(answer, *, d2l):
@@ -180,3 +184,25 @@ def ex_pieces__torch(leaky, *, d2l):
             torch.compile(leaky, backend=d2l.Graphs(), fullgraph=True)(x)
         except RuntimeError:
             raise AssertionError(translated("right, but the graph breaks")) from None
+
+
+def ex_guard__torch(guarded, *, d2l):
+    state, made = {"factor": 2}, []
+
+    def make():
+        factor = state["factor"]
+        made.append(factor)
+        return lambda: 10 * factor
+
+    call = guarded(make, lambda: (state["factor"],))
+    assert callable(call), translated("it returns a function, which the check calls")
+    found = call()
+    assert found == 20, translated("the graph returns 20, and your function {0}", found)
+    assert call() == 20 and made == [2], translated("nothing has changed, and it traces again")
+    state["factor"] = 3
+    found = call()
+    assert found == 30, translated("a fact has changed, and it still returns {0}", found)
+    state["factor"] = 2
+    found = call()
+    assert found == 20, translated("the fact has changed back, and it still returns {0}", found)
+    assert made == [2, 3], translated("it traces again for facts for which it had a graph")
