@@ -23,6 +23,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 HARDWARE = "hardware"  # The section that measures P and W
+IMPORTS = (ast.Import, ast.ImportFrom)
 KEEP = "from book.builder import kept as _kept\n_kept.keep_from_now_on()"
 
 
@@ -58,8 +59,13 @@ def tell(notebook: Notebook, folder: Path, root: Path) -> None:
         gpus = num_gpus(run["machine"]) if run else 0
         if cell.id == "setup":
             continue
-        sources = [ast.unparse(each) for each in needed[cell.id]]
+        imports = [each for each in needed[cell.id] if isinstance(each, IMPORTS)]
+        rest = [each for each in needed[cell.id] if each not in imports]
+        sources = [ast.unparse(each) for each in imports]
         sources += [f"_kept.tell_of({cell.kept!r}, {gpus})"] if cell.kept else []
+        # Then, for what a default or a decorator names is known where a function is defined
+        plain = {name for name, text in cell.kept.items() if text != "None"}
+        sources += [ast.unparse(each) for each in rest if not _bound(each) <= plain]
         node.cells.append(new_code_cell("\n".join(sources), id=f"{cell.id}-kept"))
     folder.mkdir(parents=True, exist_ok=True)
     execute(node, folder, root)
@@ -156,7 +162,7 @@ def _definitions(cell: Cell) -> list[ast.stmt]:
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
+    if isinstance(node, IMPORTS):
         return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
     assert isinstance(node, (ast.FunctionDef, ast.ClassDef))
     return {node.name}

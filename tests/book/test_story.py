@@ -264,6 +264,12 @@ def test_a_helper_may_be_defined_below_its_caller(story):
     assert "by the bound 5 s" in shown(story)[1]
 
 
+def test_a_default_is_of_its_cell_s_own_values(story):
+    default = ("def bound(F, n):", "def bound(F, n, peak=P):")
+    built_anew(story, default, ("max(F / P, n / W)", "max(F / peak, n / W)"))
+    assert "by the bound 5 s" in shown(story)[1]
+
+
 def test_a_name_that_is_deleted_or_no_longer_plain_is_not_kept(story):
     gone = "\n```\n\n```{code-cell}\ndel P\nW = print\n"
     with pytest.raises(BuildError, match="NoneType"):
