@@ -6,6 +6,70 @@ BACKENDS = ["mxnet", "torch"]
 translated = catalog(__file__)
 
 
+def ex_sharing(distinct_additions, *, d2l):
+    def three_sums(a, b, c, d):
+        return (a + b) + (c + d)
+
+    def double_sum(a, b):
+        return (a + b) + (a + b)
+
+    def deep(x, y):
+        z = y + x
+        return (z + y) + (z + y) + z
+
+    found = list(distinct_additions(three_sums, *"abcd"))
+    assert found == [("a", "b"), ("c", "d"), ("(a + b)", "(c + d)")], translated("three sums: {0}", found)
+    found = list(distinct_additions(double_sum, *"ab"))
+    assert len(found) != 3, translated("a + b is listed twice")
+    assert found == [("a", "b"), ("(a + b)", "(a + b)")], translated("double sum: {0}", found)
+    found = list(distinct_additions(deep, *"xy"))
+    twice = "((y + x) + y)"
+    expected = [("y", "x"), ("(y + x)", "y"), (twice, twice), (f"({twice} + {twice})", "(y + x)")]
+    assert found == expected, translated("a deeper function: {0}", found)
+
+
+def ex_verdict__mxnet(verdict, *, d2l):
+    from mxnet import nd
+
+    functions = {
+        "F.relu(x)": ("same", lambda F, x: F.relu(x)),
+        "F.sum(x, axis=0)": ("same", lambda F, x: F.sum(x, axis=0)),
+        "x * len(x)": ("other", lambda F, x: x * len(x)),
+        "x[0]": ("other", lambda F, x: x[0]),
+        "sum(rows)": ("other", lambda F, x: sum(row for row in x)),
+        translated("abs(x) of an array"): ("other", lambda F, x: F.abs(x) if F is nd else x * 1),
+        "x.asnumpy()": ("error", lambda F, x: x * float(x.asnumpy().sum())),
+        "x.shape": ("error", lambda F, x: x.reshape((x.shape[0], -1))),
+    }
+    for name, (expected, function) in functions.items():
+        for columns in (3, 7):
+            found = verdict(function, columns)
+            assert found == expected, translated("{0}: {1!r} in place of {2!r}", name, found, expected)
+
+
+def ex_busy__mxnet(make, *, d2l):
+    from functools import partial
+
+    jobs, operations = {}, 0
+    for way in ("before", "after"):
+        net, rows = make()
+        net.initialize()
+        net(rows).wait_to_read()
+        shapes = [parameter.shape for parameter in net.collect_params().values()]
+        operations = sum(2 * len(rows) * s[0] * s[1] for s in shapes if len(s) == 2)
+        if way == "after":
+            net.hybridize(static_alloc=True, static_shape=True)
+        jobs[way] = partial(net, rows)
+    told = f"{operations / 1e6:.0f}"
+    assert operations >= 50e6, translated("only {0} million operations", told)
+    took = d2l.seconds(jobs)
+    gain = took["before"] / took["after"]
+    enough = gain > 1.4 or (gain > 1.2 and d2l.excuses(translated("the graph is faster")))
+    assert enough, (
+        translated("{0} million operations, but {1:.1f} times as fast: how many are in a call?", told, gain)
+    )
+
+
 def ex_graph_time(answer, *, d2l):
     foreseen = {
         24: translated("now the device is the longest part: it still computes 120 operators"),
@@ -56,28 +120,6 @@ def ex_speed_up(speed_up, *, d2l):
         found = speed_up(N, t_q, t_c, graph_t_q)
         case = f"N={N}, t_q={t_q}, t_c={t_c}, graph_t_q={graph_t_q}"
         assert close(found, before / after), translated("{0}: {1} / {2}, and you get {3}", case, before, after, found)
-
-
-def ex_sharing(distinct_additions, *, d2l):
-    def three_sums(a, b, c, d):
-        return (a + b) + (c + d)
-
-    def double_sum(a, b):
-        return (a + b) + (a + b)
-
-    def deep(x, y):
-        z = y + x
-        return (z + y) + (z + y) + z
-
-    found = list(distinct_additions(three_sums, *"abcd"))
-    assert found == [("a", "b"), ("c", "d"), ("(a + b)", "(c + d)")], translated("three sums: {0}", found)
-    found = list(distinct_additions(double_sum, *"ab"))
-    assert len(found) != 3, translated("a + b is listed twice")
-    assert found == [("a", "b"), ("(a + b)", "(a + b)")], translated("double sum: {0}", found)
-    found = list(distinct_additions(deep, *"xy"))
-    twice = "((y + x) + y)"
-    expected = [("y", "x"), ("(y + x)", "y"), (twice, twice), (f"({twice} + {twice})", "(y + x)")]
-    assert found == expected, translated("a deeper function: {0}", found)
 
 
 def ex_rows__mxnet(sum_rows, *, d2l):

@@ -6,36 +6,6 @@ BACKENDS = ["mxnet", "torch"]
 translated = catalog(__file__)
 
 
-def ex_last(answer, *, d2l):
-    foreseen = {
-        1: translated("256 divides the sum over fewer rows"),
-        256 / 96: translated("the divisor is too large, so the step is too short"),
-        160 / 256: translated("that is how much is missing"),
-        96: translated("those are the rows of the last minibatch"),
-    }
-    d2l.expect(answer, 96 / 256, within=0.02, foreseen=foreseen)
-
-
-def ex_tail(answer, *, d2l):
-    foreseen = {
-        300: translated("the last piece has no computation left to hide behind"),
-        450: translated("that is in turns: the pieces leave while others are computed"),
-        270: translated("the cable is faster than backpropagation, and has to wait for pieces"),
-        215: translated("the step begins with forward propagation"),
-    }
-    d2l.expect(answer, 315, within=1e-3, foreseen=foreseen)
-
-
-def ex_sooner(answer, *, d2l):
-    foreseen = {
-        4: translated("a step takes longer, too"),
-        8 * 40 / 44: translated("those are images per second: count the steps needed"),
-        8: translated("eight times the images per step is not eight times as soon"),
-        1500 * 44 / (6000 * 40): translated("that is a share of the time: how many times as fast?"),
-    }
-    d2l.expect(answer, 6000 * 40 / (1500 * 44), foreseen=foreseen)
-
-
 def ex_buckets(buckets, *, d2l):
     import random
 
@@ -101,3 +71,33 @@ def ex_warm_up(warm_up, *, d2l):
         assert math.isclose(found, right), (
             translated("{0:.3g} for step {1}, lr {2:.3g} and num_steps {3}: it is {4:.3g}", found, step, lr, num_steps, right)
         )
+
+
+def ex_last(answer, *, d2l):
+    foreseen = {
+        1: translated("256 divides the sum over fewer rows"),
+        256 / 96: translated("the divisor is too large, so the step is too short"),
+        160 / 256: translated("that is how much is missing"),
+        96: translated("those are the rows of the last minibatch"),
+    }
+    d2l.expect(answer, 96 / 256, within=0.02, foreseen=foreseen)
+
+
+def ex_tail(answer, *, d2l):
+    foreseen = {
+        300: translated("the last piece has no computation left to hide behind"),
+        450: translated("that is in turns: the pieces leave while others are computed"),
+        270: translated("the cable is faster than backpropagation, and has to wait for pieces"),
+        215: translated("the step begins with forward propagation"),
+    }
+    d2l.expect(answer, 315, within=1e-3, foreseen=foreseen)
+
+
+def ex_sooner(answer, *, d2l):
+    foreseen = {
+        4: translated("a step takes longer, too"),
+        8 * 40 / 44: translated("those are images per second: count the steps needed"),
+        8: translated("eight times the images per step is not eight times as soon"),
+        1500 * 44 / (6000 * 40): translated("that is a share of the time: how many times as fast?"),
+    }
+    d2l.expect(answer, 6000 * 40 / (1500 * 44), foreseen=foreseen)
