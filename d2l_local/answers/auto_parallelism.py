@@ -6,6 +6,85 @@ BACKENDS = ["mxnet", "torch"]
 translated = catalog(__file__)
 
 
+def ex_totals__mxnet(totals, *, d2l):
+    from mxnet import nd
+
+    totals(nd.ones((2, 2)), nd.ones((2, 2)))  # The stub ends here, before anything is printed
+    ones = [nd.ones((1000, 1000), ctx=device) for device in d2l.devices(2)]
+    ones[1] *= 2
+    with d2l.Timeline() as timeline:
+        found = totals(*ones)
+    assert all(isinstance(value, float) or value.shape == () for value in found), translated("not numbers yet")
+    d2l.expect(found[0], 1e9)
+    d2l.expect(found[1], 4e9)
+    lanes = [d2l.lane(one.context) for one in ones]
+    products = [
+        [span for span in timeline.lanes.get(lane, []) if span.name == "dot"] for lane in lanes
+    ]
+    assert all(products), translated("one of the devices computes no product")
+    assert timeline.overlap(*lanes) > 0.4, translated("the devices take turns: you look in between")
+
+
+def ex_engine__mxnet(ends, *, d2l):
+    import random
+
+    assert list(ends([("a", 2, []), ("b", 3, [])])) == [2, 3], translated("two devices work at once")
+    assert list(ends([("a", 2, []), ("b", 3, [0])])) == [2, 5], translated("what it needs must be done first")
+    found = list(ends([("a", 5, []), ("a", 1, [0]), ("a", 5, [])]))
+    assert found != [5, 6, 11], translated("the sum joins when its product is done, behind what is queued")
+    assert found == [5, 11, 10], translated("a product, its sum, a product on one device: {0}", found)
+    for _ in range(200):
+        operations = []
+        for i in range(random.randint(1, 9)):
+            needs = random.sample(range(i), random.randint(0, min(i, 2)))
+            operations.append((random.choice("abc"), random.randint(1, 9), needs))
+        right, now, begun = [None] * len(operations), 0, {}
+        queues, running = {device: [] for device, _, _ in operations}, {}
+        joined = set()
+        while None in right:
+            for device, i in [*running.items()]:
+                if running[device] is not None and now == begun[i] + operations[i][1]:
+                    right[i], running[device] = now, None
+            for i, (device, _, needs) in enumerate(operations):
+                if i not in joined and all(right[j] is not None for j in needs):
+                    joined.add(i)
+                    queues[device].append(i)
+            for device, queue in queues.items():
+                if queue and running.get(device) is None:
+                    running[device] = queue.pop(0)
+                    begun[running[device]] = now
+            now += 1
+        found = list(ends(operations))
+        assert found == right, translated("{0}: {1}, and it is {2}", operations, found, right)
+
+
+def ex_bound(bound, *, d2l):
+    import math
+    import random
+
+    turns = {"cpu/0": [("dot", 10, 14)], "cpu/1": [("dot", 14, 15), ("copy", 15, 16)]}
+    lane, speed_up = bound(d2l.Timeline(turns))
+    assert lane == "cpu/0", translated("count the time, not the bars, and take the busiest lane")
+    assert speed_up >= 1, translated("that is below 1: how many times as fast?")
+    assert speed_up <= 2, translated("the program begins where the first bar does")
+    for _ in range(100):
+        lanes = {}
+        for name in random.sample(["cpu/0", "gpu/0", "gpu/0 copies", "disk"], 3):
+            starts = sorted(random.sample(range(5, 60), random.randint(1, 6)))
+            lanes[name] = [("work", start, start + random.randint(1, 12)) for start in starts]
+        ticks = {
+            name: {tick for _, start, end in spans for tick in range(start, end)}
+            for name, spans in lanes.items()
+        }
+        busiest = max(map(len, ticks.values()))
+        every = set().union(*ticks.values())
+        lane, speed_up = bound(d2l.Timeline(lanes))
+        right = (max(every) + 1 - min(every)) / busiest
+        assert len(ticks[lane]) == busiest and math.isclose(speed_up, right), (
+            translated("bars of one lane may overlap, and their time counts once: {0}", lanes)
+        )
+
+
 def ex_hidden(answer, *, d2l):
     compute, copies, together = 0.5049, 2.4849, 2.7566
     hidden = (compute + copies - together) / compute
@@ -18,21 +97,6 @@ def ex_hidden(answer, *, d2l):
         (0.5119 + 2.3757 - 1.6683) / 0.5119: translated("more than all? There the whole is done before a part"),
     }
     d2l.expect(answer, hidden, within=0.02, foreseen=foreseen)
-
-
-def ex_pipeline(arrival, *, d2l):
-    import random
-
-    assert arrival([5], [3]) == 8, translated("a single result is computed, then copied")
-    assert arrival([5] * 20, [3] * 20) == 103, translated("short copies: all but the last are hidden")
-    assert arrival([3] * 20, [5] * 20) == 103, translated("long copies: the engine is the slower one")
-    for _ in range(200):
-        t_c, t_x = [[random.randint(1, 9) for _ in range(5)] for _ in range(2)]
-        # The last is never sooner than what a result and all copies from it on need
-        right = max(sum(t_c[: i + 1]) + sum(t_x[i:]) for i in range(5))
-        assert arrival(t_c, t_x) == right, (
-            translated("lengths differ: for t_c = {0}, t_x = {1} follow each result in turn", t_c, t_x)
-        )
 
 
 def ex_shares(shares, *, d2l):
@@ -90,52 +154,6 @@ def ex_issued(per_operation, *, d2l):
         )
 
 
-def ex_bound(bound, *, d2l):
-    import math
-    import random
-
-    turns = {"cpu/0": [("dot", 10, 14)], "cpu/1": [("dot", 14, 15), ("copy", 15, 16)]}
-    lane, speed_up = bound(d2l.Timeline(turns))
-    assert lane == "cpu/0", translated("count the time, not the bars, and take the busiest lane")
-    assert speed_up >= 1, translated("that is below 1: how many times as fast?")
-    assert speed_up <= 2, translated("the program begins where the first bar does")
-    for _ in range(100):
-        lanes = {}
-        for name in random.sample(["cpu/0", "gpu/0", "gpu/0 copies", "disk"], 3):
-            starts = sorted(random.sample(range(5, 60), random.randint(1, 6)))
-            lanes[name] = [("work", start, start + random.randint(1, 12)) for start in starts]
-        ticks = {
-            name: {tick for _, start, end in spans for tick in range(start, end)}
-            for name, spans in lanes.items()
-        }
-        busiest = max(map(len, ticks.values()))
-        every = set().union(*ticks.values())
-        lane, speed_up = bound(d2l.Timeline(lanes))
-        right = (max(every) + 1 - min(every)) / busiest
-        assert len(ticks[lane]) == busiest and math.isclose(speed_up, right), (
-            translated("bars of one lane may overlap, and their time counts once: {0}", lanes)
-        )
-
-
-def ex_totals__mxnet(totals, *, d2l):
-    from mxnet import nd
-
-    totals(nd.ones((2, 2)), nd.ones((2, 2)))  # The stub ends here, before anything is printed
-    ones = [nd.ones((1000, 1000), ctx=device) for device in d2l.devices(2)]
-    ones[1] *= 2
-    with d2l.Timeline() as timeline:
-        found = totals(*ones)
-    assert all(isinstance(value, float) or value.shape == () for value in found), translated("not numbers yet")
-    d2l.expect(found[0], 1e9)
-    d2l.expect(found[1], 4e9)
-    lanes = [d2l.lane(one.context) for one in ones]
-    products = [
-        [span for span in timeline.lanes.get(lane, []) if span.name == "dot"] for lane in lanes
-    ]
-    assert all(products), translated("one of the devices computes no product")
-    assert timeline.overlap(*lanes) > 0.4, translated("the devices take turns: you look in between")
-
-
 def ex_at_once__torch(at_once, *, d2l):
     import threading
 
@@ -148,3 +166,18 @@ def ex_at_once__torch(at_once, *, d2l):
     assert all(isinstance(each, int) for each in found), translated("results, not events: wait for them")
     assert list(found) == [1, 2], translated("the results come in another order than the jobs")
     assert list(at_once(lambda: 5)) == [5], translated("one job alone gives one result")
+
+
+def ex_pipeline__torch(arrival, *, d2l):
+    import random
+
+    assert arrival([5], [3]) == 8, translated("a single result is computed, then copied")
+    assert arrival([5] * 20, [3] * 20) == 103, translated("short copies: all but the last are hidden")
+    assert arrival([3] * 20, [5] * 20) == 103, translated("long copies: the engine is the slower one")
+    for _ in range(200):
+        t_c, t_x = [[random.randint(1, 9) for _ in range(5)] for _ in range(2)]
+        # The last is never sooner than what a result and all copies from it on need
+        right = max(sum(t_c[: i + 1]) + sum(t_x[i:]) for i in range(5))
+        assert arrival(t_c, t_x) == right, (
+            translated("lengths differ: for t_c = {0}, t_x = {1} follow each result in turn", t_c, t_x)
+        )

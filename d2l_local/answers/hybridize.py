@@ -184,3 +184,25 @@ def ex_pieces__torch(leaky, *, d2l):
             torch.compile(leaky, backend=d2l.Graphs(), fullgraph=True)(x)
         except RuntimeError:
             raise AssertionError(translated("right, but the graph breaks")) from None
+
+
+def ex_guard__torch(guarded, *, d2l):
+    state, made = {"factor": 2}, []
+
+    def make():
+        factor = state["factor"]
+        made.append(factor)
+        return lambda: 10 * factor
+
+    call = guarded(make, lambda: (state["factor"],))
+    assert callable(call), translated("it returns a function, which the check calls")
+    found = call()
+    assert found == 20, translated("the graph returns 20, and your function {0}", found)
+    assert call() == 20 and made == [2], translated("nothing has changed, and it traces again")
+    state["factor"] = 3
+    found = call()
+    assert found == 30, translated("a fact has changed, and it still returns {0}", found)
+    state["factor"] = 2
+    found = call()
+    assert found == 20, translated("the fact has changed back, and it still returns {0}", found)
+    assert made == [2, 3], translated("it traces again for facts for which it had a graph")
