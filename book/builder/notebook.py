@@ -257,7 +257,7 @@ def _answer(cell: NotebookNode, title: str) -> list[NotebookNode]:
     if "predict" not in cell.metadata[ABOUT] or not cell.outputs:
         return [cell]
     said = "\n".join(
-        str(out.get("text") or out.data.get("text/plain", "")).rstrip()
+        str(out.get("text") or out.get("data", {}).get("text/plain", "")).rstrip()
         for out in cell.outputs
         if "guess" not in data_of(out)  # That nobody has guessed yet
     )
