@@ -25,7 +25,7 @@ def ex_unequal__mxnet(shares, *, d2l):
         assert took < best + 1e-9, translated("{0}: {1} takes {2:.2f} s, and {3:.2f} can be done", case, found, took, best)
 
 
-def ex_pays__mxnet(pays_from, *, d2l):
+def ex_pays_from__mxnet(pays_from, *, d2l):
     calls = []
 
     def machine(law, fees, c):
