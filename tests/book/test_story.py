@@ -8,7 +8,7 @@ import shutil
 from book.builder import check, values
 from book.builder.build import build_section
 from book.builder.kept import read, written
-from book.builder.notebook import BuildError, read_notebook
+from book.builder.notebook import BuildError, _answer, read_notebook
 from book.builder.page import pages
 from book.builder.render import notebook
 from book.builder.text import Chapter
@@ -16,6 +16,7 @@ from book.builder.text import Chapter
 import numpy as np
 import pytest
 import small_chapter
+from nbformat.v4 import new_code_cell, new_output
 from this_chapter import ROOT
 
 HEAD = """\
@@ -295,6 +296,14 @@ def test_a_sentence_that_is_no_longer_so_is_refused(story):
     assert any(f"`{condition}` is not so" in problem for problem in problems)
 
 
+def test_an_answer_that_has_failed_is_folded_all_the_same():
+    error = new_output("error", ename="NameError", evalue="x", traceback=["NameError: x"])
+    about = {"predict": {}, "kind": "score"}
+    cell = new_code_cell("x", id="guess_1", metadata={"d2l_local": about}, outputs=[error])
+    shown, fold = _answer(cell, "Answer")
+    assert shown.outputs == [] and fold.metadata["d2l_local"]["outputs"] == [error]
+
+
 def test_a_story_that_asks_is_answered_in_a_fold_of_prose(tmp_path, built):
     ask = """
 +++ {"lang": "en", "id": "guess", "kind": "predict"}
@@ -409,6 +418,12 @@ def test_twins_of_a_story_are_its_headings(tmp_path):
     assert "kept names below this heading differ" in problem and "'told'" in problem
     without = END.replace('+++ {"lang": "zh", "id": "lab"}\n## 更多实验\n', "")
     assert "has no twin in zh" in problems_of(tmp_path / "b", BODY, without)[0]
+
+
+def test_a_stamp_that_nothing_is_held_against_is_refused(tmp_path):
+    stamped = BODY.replace('"id": "again"}', '"id": "again", "of": "5f0c2a91"}')
+    [problem] = problems_of(tmp_path, stamped)
+    assert "zh/again" in problem and "nothing to hold it against" in problem
 
 
 def test_an_experiment_of_the_lab_stands_alone(tmp_path):

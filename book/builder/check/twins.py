@@ -38,6 +38,9 @@ def stamped(section: Section) -> Iterator[Problem]:
         original = f"[{section.langs[0]}/{block.id}]"
         command = f"make stamp SECTIONS={section.name}"
         yield at(section, block, f"{why}: compare it with {original}, then `{command}`")
+    for block in section.blocks:
+        if block.of is not None and section.original(block) is None:
+            yield at(section, block, "has a stamp, and nothing to hold it against: take it out")
 
 
 def draft(section: Section) -> Iterator[Problem]:
