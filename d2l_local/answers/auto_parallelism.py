@@ -38,22 +38,25 @@ def ex_engine__mxnet(ends, *, d2l):
         for i in range(random.randint(1, 9)):
             needs = random.sample(range(i), random.randint(0, min(i, 2)))
             operations.append((random.choice("abc"), random.randint(1, 9), needs))
-        right, now, begun = [None] * len(operations), 0, {}
-        queues, running = {device: [] for device, _, _ in operations}, {}
-        joined = set()
-        while None in right:
-            for device, i in [*running.items()]:
-                if running[device] is not None and now == begun[i] + operations[i][1]:
-                    right[i], running[device] = now, None
+        done: dict[int, int] = {}
+        busy: dict[str, tuple[int, int]] = {}  # A device's operation, and when it ends
+        queues: dict[str, list[int]] = {}
+        joined: set[int] = set()
+        now = 0
+        while len(done) < len(operations):
+            for device, (i, end) in [*busy.items()]:
+                if end == now:
+                    done[i] = busy.pop(device)[1]
             for i, (device, _, needs) in enumerate(operations):
-                if i not in joined and all(right[j] is not None for j in needs):
+                if i not in joined and done.keys() >= {*needs}:
                     joined.add(i)
-                    queues[device].append(i)
+                    queues.setdefault(device, []).append(i)
             for device, queue in queues.items():
-                if queue and running.get(device) is None:
-                    running[device] = queue.pop(0)
-                    begun[running[device]] = now
+                if queue and device not in busy:
+                    i = queue.pop(0)
+                    busy[device] = i, now + operations[i][1]
             now += 1
+        right = [done[i] for i in range(len(operations))]
         found = list(ends(operations))
         assert found == right, translated("{0}: {1}, and it is {2}", operations, found, right)
 
