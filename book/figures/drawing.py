@@ -122,18 +122,16 @@ class Drawing:
         self.text(x, y, letter, anchor="end")
         self.text(x, y + 3, index, SMALL - 2, anchor="start")
 
-    def box(self, x, y, w, h, label="", code="", kind="compute", size=TEXT, bold=False, symbol=""):
-        """Draw a box around (x, y) with a label and, below it, code; or code and a symbol."""
+    def box(self, x, y, w, h, label="", code="", kind="compute", size=TEXT, bold=False):
+        """Draw a box around (x, y) with a label and, below it, code."""
         colors, radius, dash = KINDS[kind]
         self.parts.append("<g>")
         self.rect(x - w / 2, y - h / 2, w, h, colors, radius, dash)
-        shift = 9 if code and (label or symbol) else 0
+        shift = 9 if code and label else 0
         if label:
             self.text(x, y - shift, label, size, bold=bold)
         if code:
-            self.text(x, y - shift if symbol else y + shift, code, CODE, mono=True)
-        if symbol:
-            self.symbol(x, y + shift, symbol)
+            self.text(x, y + shift, code, CODE, mono=True)
         self.parts.append("</g>")
 
     def lane(self, x, y, w, h, label="", below=False):
