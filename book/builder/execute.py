@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from book.builder import retry
+from book.builder import pictures, retry
 from book.builder.notebook import BuildError, code_cells, may_fail
 from d2l_local.base import processes
 
@@ -136,6 +136,9 @@ def execute_cell(client: NotebookClient, cell: NotebookNode, number: int, limits
         raise BuildError(describe(cell, f"{what} ({limits})")) from None
     except DeadKernelError as error:
         raise BuildError(describe(cell, f"the kernel died: {error}")) from None
+    for output in cell.get("outputs", []):
+        if png := output.get("data", {}).get("image/png"):
+            output["data"]["image/png"] = pictures.smaller(png)
     if cell.cell_type == "code" and not may_fail(cell):
         # What fails after the code, such as drawing, does not reach the reply.
         for output in [o for o in cell.outputs if o.output_type == "error"]:

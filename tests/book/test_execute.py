@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import sys
 
 from book.builder import cli
 from book.builder.execute import execute
 from book.builder.notebook import BuildError
+from book.builder.pictures import smaller
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
+from this_chapter import ROOT
 
 
 def run(source, folder):
@@ -52,3 +57,18 @@ def test_a_clone_that_cannot_be_written_is_named_without_a_traceback(monkeypatch
     assert cli.main(["run", "--framework", "mxnet", "--section", "index"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("/of/a/teacher/build/mxnet cannot be written: clone the repository")
+
+
+def test_a_chart_has_a_palette_of_few_colors(tmp_path):
+    source = "from matplotlib import pyplot as plt\nplt.plot([1, 3, 2], color='#D55E00');"
+    node = new_notebook(cells=[new_code_cell(source)])
+    execute(node, tmp_path, ROOT)
+    [png] = [out.data["image/png"] for out in node.cells[0].outputs if "data" in out]
+    image = Image.open(io.BytesIO(base64.b64decode(png)))
+    colors = image.convert("RGB").getcolors()
+    assert image.mode == "P" and any(color == (0xD5, 0x5E, 0x00) for _, color in colors)
+    assert smaller(png) == png  # What has a palette stays
+    clear, written = Image.new("RGBA", (2, 2)), io.BytesIO()
+    clear.save(written, "PNG")
+    transparent = base64.b64encode(written.getvalue()).decode()
+    assert smaller(transparent) == transparent
