@@ -39,10 +39,11 @@ FUNCTIONS: dict[str, Any] = {
 }
 ROLE = re.compile(r"\{glue:text\}`([^`]+)`")
 NAME = re.compile(
-    r"(?P<name>.*?)(?:@(?P<which>\d+))?(?::(?P<spec>,?(?:d|(?:\.\d+)?[fg%])|,))?", re.DOTALL
+    r"(?P<name>.*?)(?:@(?P<which>\d+))?(?::(?P<spec>,?(?:d|(?:\.\d+)?[efg%])|,))?", re.DOTALL
 )
 NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?"
 GAP = "▢"
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 UNITS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}  # In seconds
 # How the line above a row of the law begins, in English, by the unit of the row
 HEADS = {
@@ -201,6 +202,9 @@ def _formatted(printed: str, spec: str | None) -> str:
     if spec in (",", "d", ",d"):
         return format(round(number), spec)
     shown = format(number, spec)
+    if spec.endswith("e"):  # As books write powers of ten
+        digits, _, exponent = shown.partition("e")
+        return f"{digits} × 10{str(int(exponent)).translate(RAISED)}"
     return shown if re.search("[1-9]", shown) else shown.lstrip("-")  # Never -0
 
 

@@ -153,6 +153,7 @@ two devices                   130.89      189.06      189.03         -0%
         ("second", "4.5"),  # On a line that another print has begun
         ("measured:.1f", "25165824.5"),
         ("measured:,d", "25,165,824"),
+        ("measured:.1e", "2.5 × 10⁷"),
         ("len(a):.1d", values.GAP),  # No number is written so
     ],
 )
