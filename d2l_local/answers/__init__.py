@@ -14,7 +14,6 @@ from d2l_local.answers import (
     parallel_strategies,
     parameterserver,
     precision,
-    questions,
     serving,
     sharding,
 )
@@ -33,7 +32,6 @@ SECTIONS = (
     parallel_strategies,
     parameterserver,
     precision,
-    questions,
     serving,
     sharding,
 )

@@ -101,3 +101,12 @@ def ex_sooner(answer, *, d2l):
         1500 * 44 / (6000 * 40): translated("that is a share of the time: how many times as fast?"),
     }
     d2l.expect(answer, 6000 * 40 / (1500 * 44), foreseen=foreseen)
+
+
+def ex_enough_images__mxnet(answer, *, d2l):
+    foreseen = {
+        300 * 13.29: translated("ResNet-18 sends fewer gradients for more products: it needs fewer images"),
+        300 * 11_678_912 / 61_090_496: translated("that counts what is sent, and not the products of an image"),
+        300 * 714_188_480 / 1_814_073_344: translated("that counts the products, and not what is sent"),
+    }
+    d2l.expect(answer, 300 / 13.29, within=0.03, foreseen=foreseen)

@@ -199,3 +199,22 @@ def test_a_cpu_without_bfloat16_is_told_without_a_word_of_mxnet_s():
         DNNL_MAX_CPU_ISA="AVX2",
     )
     assert done.stdout.splitlines()[-1] == "False" and done.stderr == ""
+
+
+def mixed():
+    from d2l_local.prepare_mxnet import engine
+
+    engine.load()
+    from mxnet import cpu, nd
+
+    both = nd.ones(1, ctx=cpu(0)) + nd.ones(1, ctx=cpu(1))
+    w = param = nd.ones(2)
+    w.attach_grad()
+    w -= 0.5
+    w = w - 0.5
+    return {"context": str(both.context), "param": param.asnumpy().tolist(), "grad": w.grad}
+
+
+def test_two_cpu_devices_mix_and_in_place_writes_into_the_parameter():
+    """So *auto-parallelism* and *multiple-gpus* answer what listeners asked."""
+    assert in_new_process(mixed) == {"context": "cpu(0)", "param": [0.5, 0.5], "grad": None}
