@@ -129,7 +129,16 @@ def lenet() -> dict:
 
     from mxnet import gluon, nd
 
-    names, devices = notebook("multiple-gpus", "fused_1", "mxnet"), d2l.devices(2)
+    cells = (
+        "cores-program",
+        "cores-parallel",
+        "cores-allreduce",
+        "cores-split",
+        "cores-step",
+        "cures-",
+    )
+    names = notebook("multiple-gpus", "cures-mxnet_1", "mxnet", cells)
+    devices = d2l.devices(2)
     fused = names["train_fused"], names["FlatParams"]
     params = [gluon.Parameter(f"p{i}", shape=p.shape) for i, p in enumerate(names["params"])]
     for param, value in zip(params, names["params"]):
@@ -143,7 +152,7 @@ def lenet() -> dict:
         names["compute_gradients"](X, y, replicas, devices)
         trainer.step(512)
 
-    steps = {"one": names["on"](1, 256, *fused), "two": names["on"](2, 512, *fused)}
+    steps = {k: names["on"](devices[:n], 256 * n, *fused) for n, k in ((1, "one"), (2, "two"))}
     products = {f"{n} dots": _step("dot", d2l.devices(n)) for n in (1, 2)}
     times = d2l.compare({**steps, "Trainer": by_trainer, **products}, 5, number=3)
     one, two, trained, alone, together = times.values()
@@ -198,7 +207,15 @@ def lenet_by_hand() -> dict:
     from d2l_local import mxnet as d2l
 
     devices = d2l.devices(int(os.environ["D2L_BENCH_DEVICES"]))
-    names = notebook("multiple-gpus", "fused_1", "mxnet")
+    cells = (
+        "cores-program",
+        "cores-parallel",
+        "cores-allreduce",
+        "cores-split",
+        "cores-step",
+        "cures-",
+    )
+    names = notebook("multiple-gpus", "cures-mxnet_1", "mxnet", cells)
     n = 256 * len(devices)
     device_params = [names["FlatParams"](names["params"], device) for device in devices]
     X, y = names["nd"].random.uniform(shape=(n, 1, 28, 28)), names["nd"].arange(n) % 10

@@ -75,7 +75,7 @@ def ex_hybrid__mxnet(hybrid_lenet, *, d2l):
     assert compiled < plain, translated("{0} operations, as before: it is not compiled", compiled)
 
 
-def ex_rebound_mxnet__mxnet(answer, *, d2l):
+def ex_rebound(answer, *, d2l):
     found = [float(each) for each in answer]
     assert len(found) == 3, translated("three devices: a list of three numbers")
     assert found != [6, 6, 6], translated("the last line gives an array another name; does it copy anything?")
@@ -84,7 +84,7 @@ def ex_rebound_mxnet__mxnet(answer, *, d2l):
     assert found == [6, 2, 3], translated("{0}: follow each line with paper and pencil", found)
 
 
-def ex_divisor_mxnet__mxnet(answer, *, d2l):
+def ex_divisor(answer, *, d2l):
     foreseen = {
         1: translated("all-reduce adds four means, and each is of the size of the right gradient"),
         1 / 4: translated("the update is too large, not too small"),
@@ -132,26 +132,6 @@ def ex_enough__torch(answer, *, d2l):
         1680: translated("that is for each device, and the speed-up there is 1.5"),
     }
     d2l.expect(answer, 4480, within=0.001, foreseen=foreseen)
-
-
-def ex_rebound__torch(answer, *, d2l):
-    found = [float(each) for each in answer]
-    assert len(found) == 3, translated("three devices: a list of three numbers")
-    assert found != [6, 6, 6], translated("the last line gives an array another name; does it copy anything?")
-    assert found != [1, 2, 3], translated("`data[0][:] +=` writes into the first array")
-    assert found != [6, 0, 0], translated("adding an array does not change it")
-    assert found == [6, 2, 3], translated("{0}: follow each line with paper and pencil", found)
-
-
-def ex_divisor__torch(answer, *, d2l):
-    foreseen = {
-        1: translated("all-reduce adds four means, and each is of the size of the right gradient"),
-        1 / 4: translated("the update is too large, not too small"),
-        64: translated("each device has divided by 64; by how many rows should it have been?"),
-        256: translated("the sum has been divided by 64 already"),
-        16: translated("twice four times? Count what is added"),
-    }
-    d2l.expect(answer, 4, within=0.001, foreseen=foreseen)
 
 
 def ex_threshold__torch(threshold, *, d2l):

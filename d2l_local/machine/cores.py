@@ -47,7 +47,7 @@ def cores_of_process() -> set[int]:
     if any(_divided):
         return _divided[0]
     if hasattr(os, "sched_getaffinity"):  # Linux
-        return os.sched_getaffinity(0)
+        return set(os.sched_getaffinity(0))
     return set(range(os.cpu_count() or 1))
 
 
