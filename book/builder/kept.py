@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 ABOUT = "d2l_local"  # Whose metadata an output carries, as in `book.builder.notebook`
-LONGEST = 20_000  # Characters of one value; what is longer is material, and no result
+LONGEST = 50_000  # Characters of one value; what is longer is material, and no result
 
 
 class _NotPlainError(Exception):
