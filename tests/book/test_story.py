@@ -373,6 +373,10 @@ class Elsewhere:
         ("round(P) if W else 0", "13"),
         ("unknown + 1", None),
         ("ten if 10", values.GAP),  # What is true without comparing anything says nothing
+        ("3", "3"),
+        ("more than twice", None),  # Words without a condition
+        ("'more than twice'", None),
+        ("all", None),
         ("[64]:.0f", None),
         ("W", None),  # A float says how many digits
     ],
