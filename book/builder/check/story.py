@@ -67,7 +67,7 @@ def nothing_reads_what_is_told(section: Section) -> Iterator[Problem]:
         for block in code:
             names = names_of(block.source)
             if _works(block):
-                for name in sorted(names.read & told):
+                for name in sorted((names.read | names.later - names.surely) & told):
                     yield at(section, block, f"reads {name}, which only a cell sets that tells")
                 told -= names.surely
             elif block.kind in ("tell", "score"):
