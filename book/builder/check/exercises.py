@@ -29,7 +29,7 @@ def complete(section: Section) -> Iterator[Problem]:
         ]:
             found.setdefault((block.where, what), (block, what))
     for block, what in [*found.values(), *_in_references(section)]:
-        yield at(section, block, what)
+        yield at(block, what)
 
 
 def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
