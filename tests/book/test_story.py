@@ -399,9 +399,10 @@ def test_a_good_story_breaks_no_rule(tmp_path):
     assert problems_of(tmp_path, BODY) == []
 
 
-def test_work_that_shows_something_is_refused(tmp_path):
-    loud = BODY.replace("times = {", "print(3)\ntimes = {")
-    assert "`print` in a cell that works" in problems_of(tmp_path, loud)[0]
+@pytest.mark.parametrize("call", ["print", "plot_parts"])
+def test_work_that_shows_something_is_refused(tmp_path, call):
+    loud = BODY.replace("times = {", f"{call}(3)\ntimes = {{")
+    assert f"`{call}` in a cell that works" in problems_of(tmp_path, loud)[0]
 
 
 def test_work_does_not_read_what_is_told(tmp_path):

@@ -14,7 +14,8 @@ from book.builder.notebook import TELLING
 from book.builder.plants import planted
 from book.builder.program import as_python
 
-SHOWS = {"print", "display", "plot", "law", "measured", "axes", "check"}  # Calls that say or draw
+# Calls that say or draw
+SHOWS = re.compile("print|display|plot.*|law|measured|axes|check")
 
 
 def _in_each(section: Section) -> Iterator[list[Block]]:
@@ -54,7 +55,7 @@ def _shown(node: ast.AST) -> Iterator[str]:
         yield "`assert`"
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if name in SHOWS:
+        if SHOWS.fullmatch(name):
             yield f"`{name}`"
     for child in ast.iter_child_nodes(node):
         yield from _shown(child)
