@@ -130,7 +130,8 @@ class Kept:
                 return _formatted(repr(float(value)), match["spec"])
             except TypeError:  # A list has no such format
                 return None
-        return None if isinstance(value, float) else str(value)
+        named = names_in(quoted) or isinstance(value, int)  # Else it is words, or Python's `all`
+        return str(value) if named and not isinstance(value, float) else None
 
     def value(self, expression: str) -> Any:
         """Return the value of an expression; None if it has none."""

@@ -89,14 +89,14 @@ class Drawing:
             label = labels[label]
         return label.format(*args)
 
-    def rect(self, x, y, w, h, colors, radius=RADIUS, dash=None, width=LINE):
+    def rect(self, x, y, w, h, colors, radius=RADIUS, dash=None):
         """Draw a rectangle; its corner is at (x, y)."""
         line, fill = colors
         radius = min(radius, w / 2, h / 2)
         self.parts.append(
             f'<rect x="{number(x)}" y="{number(y)}" width="{number(w)}" height="{number(h)}"'
             + (f' rx="{number(radius)}"' if radius else "")
-            + f' fill="{fill}" stroke="{line}" stroke-width="{number(width)}"'
+            + f' fill="{fill}" stroke="{line}" stroke-width="{number(LINE)}"'
             + (f' stroke-dasharray="{dash}"' if dash else "")
             + "/>"
         )

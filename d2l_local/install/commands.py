@@ -92,7 +92,9 @@ def rename(file: Path) -> str:
 
 def unset(variable: str) -> str:
     """What to type so that the shell's programs no longer have an environment variable."""
-    return f"set {variable}=" if sys.platform == "win32" else f"unset {variable}"
+    if sys.platform == "win32":  # In PowerShell, `set` sets its own variables alone
+        return f"set {variable}= (in PowerShell: Remove-Item Env:{variable})"
+    return f"unset {variable}"
 
 
 def _ready(framework: str) -> bool:

@@ -24,8 +24,8 @@ def own_core() -> Iterator[None]:
     An operating system may put a thread that wakes up on the core of the thread that has woken it,
     even if another core is idle, and then the two take turns. Inside the block they cannot.
     Afterwards every thread may run where it could before. On a single core, and where the system
-    offers no choice (macOS, Windows), the block runs as it is. A thread that the calling thread
-    starts inside the block shares its core.
+    offers no choice (macOS, Windows), the block runs as it is. A thread or a process that the
+    calling thread starts inside the block shares its core.
     """
     before, this = _cores_of_threads(), threading.get_native_id()
     mine = before.get(this, set())

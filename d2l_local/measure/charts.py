@@ -134,10 +134,6 @@ def plot_roofline(
         if not all(number > 0 for number in numbers):
             raise ValueError(f"{name} must be positive, not {numbers}")
     names = [label(each) for each in ("intensity (FLOP/B)", "rate (GFLOP/s)", "measured / bound")]
-    _, axes = plt.subplots(
-        1, 1 + bool(over_bound), figsize=(7.5, 3.8), squeeze=False, layout="constrained"
-    )
-    ax: Axes = axes[0, 0]
     memory, *others = bandwidths
     P = next(iter(peaks.values()))
     ridges = [peak / bandwidths[memory] for peak in peaks.values()]
@@ -148,6 +144,10 @@ def plot_roofline(
         (name, peak, W, style) for (name, peak), style in zip(peaks.items(), cycle(("-", "-.")))
     ]
     roofs += [(name, P, bandwidths[name], style) for name, style in zip(others, cycle(("--", ":")))]
+    _, axes = plt.subplots(
+        1, 1 + bool(over_bound), figsize=(7.5, 3.8), squeeze=False, layout="constrained"
+    )
+    ax: Axes = axes[0, 0]
     for name, peak, W, style in roofs:
         ax.loglog(x, np.minimum(peak, W * x) / 1e9, style, color="0.3", label=name)
     lines = list(ax.get_lines())
@@ -207,10 +207,14 @@ def plot_timelines(
 ) -> Figure:
     """Draw recordings below each other, each with its name, on one scale; return the figure.
 
-    What is ``predicted`` of a name is drawn over its recording, as in `Timeline.plot`.
+    What is ``predicted`` of a name is drawn over its recording, as in `Timeline.plot`. KeyError if
+    it has a name or a lane that was not recorded.
     """
     from matplotlib import pyplot as plt
 
+    for name, prediction in (predicted or {}).items():
+        for lane in prediction.lanes:
+            timelines[name].busy(lane)  # Raises before there is a figure, which would stay empty
     height = sum(0.9 + 0.4 * max(1, len(timeline.lanes)) for timeline in timelines.values())
     fig, axes = plt.subplots(
         len(timelines), figsize=(7, height), sharex=True, squeeze=False, layout="constrained"

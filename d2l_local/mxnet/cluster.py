@@ -63,12 +63,12 @@ class ClusterError(RuntimeError):
         return processes.how_it_ended(self.code)
 
 
-def free_ports(n: int, host: str = HOST) -> list[int]:
-    """``n`` distinct free TCP ports of ``host``, in ascending order."""
+def free_ports(n: int) -> list[int]:
+    """``n`` distinct free TCP ports of this machine's loopback interface, in ascending order."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
         for each in sockets:
-            each.bind((host, 0))
+            each.bind((HOST, 0))
         return sorted(each.getsockname()[1] for each in sockets)
 
 

@@ -7,6 +7,7 @@ import shutil
 
 from book.builder import check, values
 from book.builder.build import build_section
+from book.builder.check.problem import ERROR
 from book.builder.kept import read, written
 from book.builder.notebook import BuildError, _answer, read_notebook
 from book.builder.page import pages
@@ -373,6 +374,10 @@ class Elsewhere:
         ("round(P) if W else 0", "13"),
         ("unknown + 1", None),
         ("ten if 10", values.GAP),  # What is true without comparing anything says nothing
+        ("3", "3"),
+        ("more than twice", None),  # Words without a condition
+        ("'more than twice'", None),
+        ("all", None),
         ("[64]:.0f", None),
         ("W", None),  # A float says how many digits
     ],
@@ -394,15 +399,40 @@ def test_a_good_story_breaks_no_rule(tmp_path):
     assert problems_of(tmp_path, BODY) == []
 
 
-def test_work_that_shows_something_is_refused(tmp_path):
-    loud = BODY.replace("times = {", "print(3)\ntimes = {")
-    assert "`print` in a cell that works" in problems_of(tmp_path, loud)[0]
+@pytest.mark.parametrize("call", ["print", "plot_parts"])
+def test_work_that_shows_something_is_refused(tmp_path, call):
+    loud = BODY.replace("times = {", f"{call}(3)\ntimes = {{")
+    assert f"`{call}` in a cell that works" in problems_of(tmp_path, loud)[0]
 
 
 def test_work_does_not_read_what_is_told(tmp_path):
     work = "\n```{code-cell}\nmore = told + 1\n```\n"
     [problem] = problems_of(tmp_path, BODY + work)
     assert "reads told, which only a cell sets that tells" in problem
+
+
+def test_nor_does_a_function_that_work_defines(tmp_path):
+    work = "\n```{code-cell}\ndef more():\n    return told + 1\n```\n"
+    [problem] = problems_of(tmp_path, BODY + work)
+    assert "reads told, which only a cell sets that tells" in problem
+    own = work.replace("def more", "told = 1\n\n\ndef more")
+    assert problems_of(tmp_path / "b", BODY + own) == []
+
+
+def test_what_tells_changes_nothing_that_work_has_kept(story):
+    assert not built_anew(story, ("told = sum", "times['three'] = 0.0\ntold = sum")).warnings
+    [one, other] = [str(p) for p in check.chapter(Chapter(story)) if "changes" in p.what]
+    assert "tells, and changes times, which a cell that works has kept" in one
+
+
+def test_a_cell_for_gpus_may_say_that_there_are_none(story):
+    text = '"two": 5.0}\n```\n\n```{code-cell}\n:tags: [gpus-999, nbval-ignore-output]\nlink = 0\n'
+    text += "if d2l.has_gpus(999):\n    link = 1"
+    d2l = "import math\n\nfrom d2l_local import mxnet as d2l"
+    result = built_anew(story, ("import math", d2l), ('"two": 5.0}', text))
+    assert any("stale, needs 999 GPUs" in warning for warning in result.warnings)
+    assert "skipped: this cell needs 999 GPUs" in shown(story)[1]
+    assert ERROR not in {p.level for p in check.chapter(Chapter(story))}
 
 
 def test_work_has_no_strings_of_a_language(tmp_path):

@@ -416,7 +416,11 @@ def test_a_python_that_is_too_new_is_named(monkeypatch, facts):
 
 
 @pytest.mark.parametrize(
-    ("system", "typed"), [("linux", "unset D2L_DATA"), ("win32", "set D2L_DATA=")]
+    ("system", "typed"),
+    [
+        ("linux", "unset D2L_DATA"),
+        ("win32", "set D2L_DATA= (in PowerShell: Remove-Item Env:D2L_DATA)"),
+    ],
 )
 def test_what_unsets_a_variable_is_what_the_system_s_shell_knows(monkeypatch, facts, system, typed):
     found = {**facts(), "data": {"error": "no such folder"}}

@@ -110,6 +110,16 @@ def test_a_prediction_is_drawn_over_the_recording_of_its_name():
     assert [[text.get_text() for text in ax.texts] for ax in (first, second)] == [[], ["F0"]]
 
 
+def test_a_refused_chart_leaves_no_empty_figure():
+    recording = {"one": Timeline({"cpu/0": []})}
+    for predicted in ({"one": Timeline({"gpu/0": []})}, {"two": Timeline({"cpu/0": []})}):
+        with pytest.raises(KeyError):
+            plot_timelines(recording, predicted)
+    with pytest.raises(ValueError, match="expected at least 1"):
+        plot_roofline({"float32": 1.0}, {}, {})
+    assert plt.get_fignums() == []
+
+
 def test_a_predicted_name_stands_on_the_recorded_span_of_that_name():
     recording = Timeline({"stage 0": [("F0", 0, 0.1), ("copy of F0", 0.1, 0.2), ("B0", 0.4, 0.6)]})
     predicted = Timeline({"stage 0": [("F0", 0, 0.2), ("B0", 0.2, 0.4)]})

@@ -58,6 +58,7 @@ NOTEBOOK = (
     notebooks.quotes,
     notebooks.told_of_one_run,
     notebooks.work_shows_nothing,
+    notebooks.telling_changes_nothing,
     notebooks.proved,
     notebooks.runs_without_gpus,
     notebooks.up_to_date,

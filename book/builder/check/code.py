@@ -22,10 +22,10 @@ def gpu_tags(section: Section) -> Iterator[Problem]:
             if not found:
                 if tag.startswith("gpu"):
                     what = f"the tag {tag} must be like gpus-2, with 1 to 999 GPUs"
-                    yield at(section, block, what)
+                    yield at(block, what)
             elif not re.search(rf"\bhas_gpus\({found[1]}\)", block.source):
                 what = f"the tag {tag} is for a cell that asks d2l.has_gpus({found[1]})"
-                yield at(section, block, what)
+                yield at(block, what)
 
 
 def denied(section: Section) -> Iterator[Problem]:
@@ -57,7 +57,7 @@ def denials_give_all(section: Section) -> Iterator[Problem]:
                 cell, given = names_of(block.source), names_of(denial.source)
                 if missing := sorted((cell.read | given.read) - cell.bound - given.bound - known):
                     what = f"nothing gives {missing[0]}: the denial must, since the cell reads it"
-                    found[denial.where] = at(section, denial, what)
+                    found[denial.where] = at(denial, what)
             known |= names_of(block.source).imported
     yield from found.values()
 

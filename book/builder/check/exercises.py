@@ -29,7 +29,7 @@ def complete(section: Section) -> Iterator[Problem]:
         ]:
             found.setdefault((block.where, what), (block, what))
     for block, what in [*found.values(), *_in_references(section)]:
-        yield at(section, block, what)
+        yield at(block, what)
 
 
 def _in_exercises(section: Section, framework: str) -> Iterator[tuple[Block, str]]:
@@ -132,7 +132,7 @@ def outputs(cell: Cell) -> list[str]:
 
 
 def right_choices(pages: Iterable[Page]) -> Iterator[Problem]:
-    """How often each choice is the right one: readers soon know where to look for most of them."""
+    """No choice is the right one in more than half: readers soon know where to look for it."""
     counts: dict[str, Counter[int]] = {}
     for page in pages:
         for cell in page.committed.code if page.committed and not page.original else ():
@@ -141,7 +141,7 @@ def right_choices(pages: Iterable[Page]) -> Iterator[Problem]:
                 of = counts.setdefault(page.framework, Counter())
                 of.update(each["choice"] for each in told if "choice" in each)
     for framework, of in counts.items():
-        if of:
-            each = ", ".join(f"{choice} in {of[choice]}" for choice in range(1, max(of) + 1))
-            what = f"of {sum(of.values())} predictions with choices, the right one is {each}"
-            yield Problem(framework, what, HINT)
+        for choice, count in of.most_common(1):
+            if count > sum(of.values()) / 2:
+                what = f"of {sum(of.values())} predictions with choices, choice {choice} is right"
+                yield Problem(framework, f"{what} in {count}: let another be, in the next", HINT)

@@ -22,7 +22,7 @@ from book.builder.notebook import Cell, Notebook, gpus_needed, may_fail, measure
 from book.builder.page import Page
 from book.builder.program import code_key
 from book.builder.prose import read
-from book.builder.provenance import MACHINE, Provenance, is_note
+from book.builder.provenance import MACHINE, Provenance, is_note, without_gpus
 from book.builder.story import machine_line
 from d2l_local.base.language import counted
 
@@ -116,15 +116,32 @@ def told_of_one_run(page: Page) -> Iterator[Problem]:
 
 
 def work_shows_nothing(page: Page) -> Iterator[Problem]:
-    """A story's cells that work show nothing, and none shows a value that nobody asked for."""
+    """A story's cells that work show nothing, and none shows a value that nobody asked for.
+
+    One that lacked GPUs says so.
+    """
     for cell in page.committed.work if page.committed and page.committed.form else ():
-        if cell.outputs:
+        if cell.outputs and not without_gpus(cell):
             what = f"cell {cell.id} works, and shows something: tell it in a cell of its own"
             yield Problem(page.where, what)
     for cell in page.committed.code if page.committed and page.committed.form else ():
         if any(output.output_type == "execute_result" for output in cell.outputs):
             what = f"cell {cell.id} shows the value of its last line: end that with a semicolon"
             yield Problem(page.where, what)
+
+
+def telling_changes_nothing(page: Page) -> Iterator[Problem]:
+    """No cell that tells changes, by `append`, say, what one that works has kept and may read."""
+    kept: set[str] = set()
+    if page.committed is None:
+        return
+    for cell in page.committed.code:
+        if not page.committed.tells(cell):
+            kept |= cell.kept.keys()
+            continue
+        for name in sorted((cell.kept.keys() & kept) - names_of(cell.source).bound):
+            what = f"cell {cell.id} tells, and changes {name}, which a cell that works has kept"
+            yield Problem(page.where, f"{what}: change a copy")
 
 
 def links(page: Page) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from book.builder.model import Block, Section
+from book.builder.model import Block
 
 ERROR = "error"
 UNREADY = "unready"  # A warning, and of a release an error
@@ -24,7 +24,7 @@ class Problem(NamedTuple):
         return f"{self.where}: {self.what}"
 
 
-def at(section: Section, block: Block, what: str, level: str = ERROR, counted: str = "") -> Problem:
+def at(block: Block, what: str, level: str = ERROR, counted: str = "") -> Problem:
     """Return a problem of a block."""
     name = f"{block.lang}/{block.id}" if block.lang else "code"
     return Problem(block.where, f"[{name}] {what}", level, counted)

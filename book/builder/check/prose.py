@@ -30,7 +30,7 @@ def well_written(section: Section) -> Iterator[Problem]:
             said.append((block, lang, [*section.comments(block, lang), *strings]))
     for block, lang, texts in said:
         for what in wrong_forms(texts, lang, glossary):
-            yield at(section, block, what)
+            yield at(block, what)
 
 
 def shown_as_written(section: Section) -> Iterator[Problem]:
@@ -38,10 +38,10 @@ def shown_as_written(section: Section) -> Iterator[Problem]:
     for block in prose_of(section):
         prose = read(block.source)
         for raw in prose.raw:
-            yield at(section, block, f"MyST shows as it stands on GitHub: {raw}")
+            yield at(block, f"MyST shows as it stands on GitHub: {raw}")
         if "**" in prose.text:
             what = "** does not become bold: keep brackets and full stops out of it"
-            yield at(section, block, what)
+            yield at(block, what)
 
 
 def names_known(section: Section) -> Iterator[Problem]:
@@ -50,7 +50,7 @@ def names_known(section: Section) -> Iterator[Problem]:
     names |= {"d2l", "d2l_local", *section.chapter.frameworks}
     for block in prose_of(section):
         for what in unknown_names(read(block.source), names):
-            yield at(section, block, what)
+            yield at(block, what)
 
 
 def headings(section: Section) -> Iterator[Problem]:
@@ -75,7 +75,7 @@ def typed(section: Section) -> Iterator[Problem]:
             numbers = read(block.source).numbers if block.lang and not block.kind else {}
             if numbers and above and not above.lang and above.kind not in PARTS:
                 what = f"numbers typed below an output: {', '.join(numbers)}"
-                found[block.where] = at(section, block, what, HINT, "numbers typed below an output")
+                found[block.where] = at(block, what, HINT, "numbers typed below an output")
             above = block
     yield from found.values()
 

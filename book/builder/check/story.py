@@ -14,7 +14,8 @@ from book.builder.notebook import TELLING
 from book.builder.plants import planted
 from book.builder.program import as_python
 
-SHOWS = {"print", "display", "plot", "law", "measured", "axes", "check"}  # Calls that say or draw
+# Calls that say or draw
+SHOWS = re.compile("print|display|plot.*|law|measured|axes|check")
 
 
 def _in_each(section: Section) -> Iterator[list[Block]]:
@@ -35,7 +36,7 @@ def work_is_silent(section: Section) -> Iterator[Problem]:
             for node in ast.parse(as_python(block.source)).body:
                 for what in _shown(node):
                     said = f"{what} in a cell that works: tag it `tell` or `score`, or split it"
-                    found.setdefault(block.where, at(section, block, said))
+                    found.setdefault(block.where, at(block, said))
     yield from found.values()
 
 
@@ -44,7 +45,7 @@ def answers_draw_nothing(section: Section) -> Iterator[Problem]:
     for code in _in_each(section):
         for block in code:
             if render.tells(block) and re.search(r"\b(axes|plot\w*|law)\(", block.source):
-                yield at(section, block, "answers a question, and draws: draw in a cell of its own")
+                yield at(block, "answers a question, and draws: draw in a cell of its own")
 
 
 def _shown(node: ast.AST) -> Iterator[str]:
@@ -54,7 +55,7 @@ def _shown(node: ast.AST) -> Iterator[str]:
         yield "`assert`"
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if name in SHOWS:
+        if SHOWS.fullmatch(name):
             yield f"`{name}`"
     for child in ast.iter_child_nodes(node):
         yield from _shown(child)
@@ -67,8 +68,8 @@ def nothing_reads_what_is_told(section: Section) -> Iterator[Problem]:
         for block in code:
             names = names_of(block.source)
             if _works(block):
-                for name in sorted(names.read & told):
-                    yield at(section, block, f"reads {name}, which only a cell sets that tells")
+                for name in sorted((names.read | names.later - names.surely) & told):
+                    yield at(block, f"reads {name}, which only a cell sets that tells")
                 told -= names.surely
             elif block.kind in ("tell", "score"):
                 told |= names.bound
@@ -78,7 +79,7 @@ def headings_begin_blocks(section: Section) -> Iterator[Problem]:
     """A heading begins a block, since below it the languages part."""
     for block in section.blocks if section.stories else ():
         if block.lang and section.in_stories(block) and re.search(r"\n#{1,6} ", block.source):
-            yield at(section, block, "a heading stands within a block: begin a block with it")
+            yield at(block, "a heading stands within a block: begin a block with it")
 
 
 def lab_stands_alone(section: Section) -> Iterator[Problem]:
@@ -102,7 +103,7 @@ def lab_stands_alone(section: Section) -> Iterator[Problem]:
                 missing = (names.read | names.later) - names.bound - own - known
                 for name in sorted(missing & _set_above(section, framework, block)):
                     what = f"reads {name}, which its experiment does not set: it stands alone"
-                    found.setdefault(block.where, at(section, block, what))
+                    found.setdefault(block.where, at(block, what))
                 own |= names.bound
     yield from found.values()
 
@@ -123,4 +124,4 @@ def plants_fit(section: Section) -> Iterator[Problem]:
                 try:
                     planted(plant, code[: code.index(block) + 1])
                 except ValueError as error:
-                    yield at(section, plant, str(error))
+                    yield at(plant, str(error))

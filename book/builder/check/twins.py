@@ -22,12 +22,12 @@ def all_there(section: Section) -> Iterator[Problem]:
         first = next(iter(group.values()))
         for lang in section.langs if section.paired(first) else ():
             if lang not in group:
-                yield at(section, first, f"has no twin in {lang}")
+                yield at(first, f"has no twin in {lang}")
     for block in section.blocks:
         if block.lang and block.lang != section.langs[0] and not section.in_stories(block):
             beside = previous and previous.lang and previous.id == block.id
             if not beside or section.langs.index(block.lang) < section.langs.index(previous.lang):
-                yield at(section, block, "does not stand right after its twin")
+                yield at(block, "does not stand right after its twin")
         previous = block
 
 
@@ -37,10 +37,10 @@ def stamped(section: Section) -> Iterator[Problem]:
         why = "has no stamp" if block.of is None else "is stale"
         original = f"[{section.langs[0]}/{block.id}]"
         command = f"make stamp SECTIONS={section.name}"
-        yield at(section, block, f"{why}: compare it with {original}, then `{command}`")
+        yield at(block, f"{why}: compare it with {original}, then `{command}`")
     for block in section.blocks:
         if block.of is not None and section.original(block) is None:
-            yield at(section, block, "has a stamp, and nothing to hold it against: take it out")
+            yield at(block, "has a stamp, and nothing to hold it against: take it out")
 
 
 def draft(section: Section) -> Iterator[Problem]:
@@ -59,14 +59,14 @@ def alike(section: Section) -> Iterator[Problem]:
                 continue
             for what in ("tags", "kind"):
                 if getattr(block, what) != getattr(group[original], what):
-                    yield at(section, block, f"has other {what} than its twin")
+                    yield at(block, f"has other {what} than its twin")
             if section.in_stories(block) and not block.kind:
                 continue  # See `told_alike`
             one, other = read(group[original].source), read(block.source)
             for what in differences(one, other, (original, lang)):
-                yield at(section, block, what)
+                yield at(block, what)
             for what in missing_terms(one, other, original, lang, section.chapter.glossary):
-                yield at(section, block, what)
+                yield at(block, what)
 
 
 def told_alike(section: Section) -> Iterator[Problem]:
@@ -76,14 +76,14 @@ def told_alike(section: Section) -> Iterator[Problem]:
     for lang in section.langs[1:]:
         for name, passage in section.passages(lang).items() if original else ():
             if name not in original:
-                yield at(section, passage[0], f"no heading in {first} has this id")
+                yield at(passage[0], f"no heading in {first} has this id")
                 continue
             told = [_shared(blocks) for blocks in (original[name], passage)]
             for what in told[0]:
                 only = [sorted(told[i][what] - told[1 - i][what]) for i in (0, 1)]
                 if any(only):
                     said = f"{only[0]} only in {first}, {only[1]} only in {lang}"
-                    yield at(section, passage[0], f"{what} below this heading differ: {said}")
+                    yield at(passage[0], f"{what} below this heading differ: {said}")
 
 
 def _shared(blocks: list[Block]) -> dict[str, set[str]]:
@@ -103,7 +103,7 @@ def translated(section: Section) -> Iterator[Problem]:
         found = list(untranslated.strings(section, lang))
         if lang in section.translated_into:
             for block, what in found:
-                yield at(section, block, what, UNREADY)
+                yield at(block, what, UNREADY)
         elif found:
             what = f"[{lang}] translates no strings of {len(found)}"
             yield Problem(section.path.name, what, UNREADY)
