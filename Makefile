@@ -35,7 +35,7 @@ help:  ## Show this list
 setup:  ## Make .venv and install everything into it, once; everything below begins with this
 	@$(PYTHON) -m d2l_local setup --framework $(FRAMEWORK) $(if $(filter setup,$(MAKECMDGOALS)),,--quiet)
 
-run: setup  ## Execute every notebook in every language; copies go to build/
+run: setup  ## Execute every notebook; copies go to build/ (a story is executed in one language, told in the others)
 	$(PY) -m book.builder run $(CHOICE)
 
 # Each process loads a framework, so no more than a few. None of these tests compares two clocks:

@@ -16,6 +16,7 @@ from book.builder.model import Section
 from book.builder.notebook import (
     BuildError,
     Cell,
+    Notebook,
     Run,
     bare,
     code_cells,
@@ -244,12 +245,14 @@ class Ran:
     seconds: float = 0.0
     error: BuildError | None = None
     again: list[str] = field(default_factory=list)  # The cells that needed a second try
+    notebook: Notebook | None = None  # With its new outputs, if it was executed to its end
 
 
-def run_notebook(section: Section, path: Path) -> Ran:
+def run_notebook(section: Section, path: Path, original: Notebook | None = None) -> Ran:
     """Execute a committed notebook afresh into `build/`, where it is left even if it fails.
 
-    Its prose quotes the new outputs.
+    Its prose quotes the new outputs. A story in another language tells the run of its ``original``,
+    as it does when it is built: only its cells that tell are executed.
     """
     lang, framework, root = path.parent.name, path.parent.parent.name, section.chapter.root
     ran, started = Ran(f"{framework}/{path.stem}", lang), time.monotonic()
@@ -258,26 +261,49 @@ def run_notebook(section: Section, path: Path) -> Ran:
     notebook.cells = [cell for cell in notebook.cells if not is_note(cell)]
     folder = root / "build" / framework / lang
     folder.mkdir(parents=True, exist_ok=True)
-    fresh = keeping(bare(notebook.code)) if notebook.form else bare(notebook.code)
+    for cell in notebook.code:
+        cell.empty()
     try:
-        execute(fresh, folder, root, again=ran.again)
+        if original:
+            retell(notebook, original, folder, root, ran)
+        else:
+            perform(notebook, folder, root, ran)
     except BuildError as error:
         ran.error = error
-    run = this_run()
-    for cell, made in zip(notebook.code, [made for made in fresh.cells if made.id != "keep"]):
-        cell.empty()
-        cell.kept = take_kept(made)
-        if made.execution_count:
-            cell.outputs, cell.run = made.outputs, run
-            ran.cells += 1
-    provenance = Provenance(notebook)  # Of what is kept now
+    run, provenance = this_run(), Provenance(notebook)  # Of what is kept now
     for cell in notebook.code:
-        cell.code_hash = provenance.code_hash(cell.id, run) if cell.run else None
+        cell.code_hash = provenance.code_hash(cell.id, cell.run or run) if cell.run else None
     notebook.published = section.chapter.word(lang, "published") if notebook.form else ""
     values.fill(notebook, Page(section, framework, lang, None))
     write(folder / path.name, dump(notebook))
-    ran.devices, ran.seconds = devices(fresh), time.monotonic() - started
+    ran.notebook, ran.seconds = notebook, time.monotonic() - started
     return ran
+
+
+def perform(notebook: Notebook, folder: Path, root: Path, ran: Ran) -> None:
+    """Execute all cells of a notebook, and take what they have put out, even if one fails."""
+    fresh = keeping(bare(notebook.code)) if notebook.form else bare(notebook.code)
+    try:
+        execute(fresh, folder, root, again=ran.again)
+    finally:
+        run = this_run()
+        for cell, made in zip(notebook.code, [made for made in fresh.cells if made.id != "keep"]):
+            cell.kept = take_kept(made)
+            if made.execution_count:
+                cell.outputs, cell.run = made.outputs, run
+                ran.cells += 1
+        ran.devices = devices(fresh)
+
+
+def retell(notebook: Notebook, original: Notebook, folder: Path, root: Path, ran: Ran) -> None:
+    """Take the work of a story's original, and execute the cells that tell it."""
+    for cell, same in zip(notebook.work, original.work):
+        cell.take(same)
+    tell(notebook, folder, root)
+    for cell in notebook.code:
+        if notebook.tells(cell):
+            cell.run = cell.run or this_run()
+            ran.cells += 1
 
 
 def devices(notebook: NotebookNode) -> str:

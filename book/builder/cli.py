@@ -28,7 +28,7 @@ from book.builder.check import twins
 from book.builder.check.problem import ERROR, UNREADY, Problem
 from book.builder.language import first_language, with_languages
 from book.builder.model import Section
-from book.builder.notebook import BuildError, write
+from book.builder.notebook import BuildError, Notebook, write
 from book.builder.readme import readmes
 from book.builder.stamps import restamp
 from book.builder.text import Chapter
@@ -157,11 +157,16 @@ def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
     ]
     if not paths:
         raise BuildError(f"no notebooks of {', '.join(sections)}; make them with `make notebooks`")
-    ran = []
+    ran: list[Ran] = []
+    originals: dict[tuple[str, str], Notebook | None] = {}  # Whose run other languages tell
     for number, path in enumerate(paths, 1):
         lang, framework = path.parent.name, path.parent.parent.name
         print(f"[{number}/{len(paths)}] {framework}/{lang}/{path.stem} ...", end=" ", flush=True)
-        ran.append(run_notebook(sections[path.stem], path))
+        section = sections[path.stem]
+        told = framework in section.stories and originals.get((framework, path.stem))
+        ran.append(run_notebook(section, path, told or None))
+        if not ran[-1].error and not told:
+            originals[framework, path.stem] = ran[-1].notebook
         if error := ran[-1].error:
             print(f"failed\n{path.relative_to(chapter.root)}, {error}")
         else:

@@ -6,7 +6,7 @@ import json
 import shutil
 
 from book.builder import check, values
-from book.builder.build import build_section
+from book.builder.build import build_section, run_notebook
 from book.builder.check.problem import ERROR
 from book.builder.kept import read, written
 from book.builder.notebook import BuildError, _answer, read_notebook
@@ -500,3 +500,17 @@ def test_one_framework_may_be_told_and_the_other_be_of_the_older_form(tmp_path):
     texts["hardware.pytorch"] = "---\nform: tale\n---\n\n" + older
     with pytest.raises(BuildError, match="the front matter may say `form: story`"):
         small_chapter.make(tmp_path / "b", **texts).sections()
+
+
+def test_a_run_tells_the_first_language_s_work_in_the_second(story):
+    [section] = Chapter(story).sections()
+    english, chinese = [story / f"chapters/mxnet/{lang}/hardware.ipynb" for lang in ("en", "zh")]
+    first = run_notebook(section, english)
+    second = run_notebook(section, chinese, first.notebook)
+    assert first.error is None and second.error is None and 0 < second.cells < first.cells
+    assert second.notebook.kept == first.notebook.kept
+    texts = [
+        "".join(out.get("text", "") for cell in ran.notebook.code for out in cell.outputs)
+        for ran in (first, second)
+    ]
+    assert "2.50 times as long" in texts[0] and "2.50倍" in texts[1]
