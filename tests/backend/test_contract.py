@@ -27,7 +27,7 @@ SAID = {
         "Not right: with large operators nothing is gained, and you get 0.25",
     ],
     "zh": [
-        "不对：5: 这是把编译前的提交与执行相加，但两者是并行的",
+        "不对：5: 这是把编译前的提交与计算相加，但两者是并行的",
         "不对：算子很大时没有好处，而得到的是0.25",
     ],
 }
