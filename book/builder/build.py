@@ -106,9 +106,14 @@ def takes_the_originals(page: Page) -> bool:
         return False
     if not page.is_story and page.lang in page.section.translated_into:
         return False
-    for cell, same in zip(page.made.work, page.original.made.work):
-        cell.take(same)
+    take_work(page.made, page.original.made)
     return True
+
+
+def take_work(notebook: Notebook, original: Notebook) -> None:
+    """Give the cells that work what those of another language's notebook have put out and kept."""
+    for cell, same in zip(notebook.work, original.work):
+        cell.take(same)
 
 
 def renew(page: Page, force: bool, kernel: bool, built: Built) -> list[str]:
@@ -160,9 +165,9 @@ def renew_telling(page: Page, force: bool, kernel: bool, built: Built) -> list[s
     tell(notebook, root / "build" / page.framework / page.lang, root)
     if problems := [what for cell in telling for what in outputs(cell)]:
         raise BuildError("\n".join(problems))
-    run, told = this_run(), Provenance(notebook)  # Anew, since cells have kept other values
+    told = Provenance(notebook)  # Anew, since cells have kept other values
     for cell in telling:
-        cell.run = cell.run or run
+        assert cell.run is not None  # It has just been told
         cell.code_hash = told.code_hash(cell.id, cell.run)
     built.executed += len(telling)
     return []
@@ -245,7 +250,7 @@ class Ran:
     seconds: float = 0.0
     error: BuildError | None = None
     again: list[str] = field(default_factory=list)  # The cells that needed a second try
-    notebook: Notebook | None = None  # With its new outputs, if it was executed to its end
+    notebook: Notebook | None = None  # With its new outputs
 
 
 def run_notebook(section: Section, path: Path, original: Notebook | None = None) -> Ran:
@@ -265,14 +270,16 @@ def run_notebook(section: Section, path: Path, original: Notebook | None = None)
         cell.empty()
     try:
         if original:
-            retell(notebook, original, folder, root, ran)
+            take_work(notebook, original)
+            tell(notebook, folder, root)
+            ran.cells = sum(map(notebook.tells, notebook.code))
         else:
             perform(notebook, folder, root, ran)
     except BuildError as error:
         ran.error = error
-    run, provenance = this_run(), Provenance(notebook)  # Of what is kept now
+    provenance = Provenance(notebook)  # Of what is kept now
     for cell in notebook.code:
-        cell.code_hash = provenance.code_hash(cell.id, cell.run or run) if cell.run else None
+        cell.code_hash = provenance.code_hash(cell.id, cell.run) if cell.run else None
     notebook.published = section.chapter.word(lang, "published") if notebook.form else ""
     values.fill(notebook, Page(section, framework, lang, None))
     write(folder / path.name, dump(notebook))
@@ -293,17 +300,6 @@ def perform(notebook: Notebook, folder: Path, root: Path, ran: Ran) -> None:
                 cell.outputs, cell.run = made.outputs, run
                 ran.cells += 1
         ran.devices = devices(fresh)
-
-
-def retell(notebook: Notebook, original: Notebook, folder: Path, root: Path, ran: Ran) -> None:
-    """Take the work of a story's original, and execute the cells that tell it."""
-    for cell, same in zip(notebook.work, original.work):
-        cell.take(same)
-    tell(notebook, folder, root)
-    for cell in notebook.code:
-        if notebook.tells(cell):
-            cell.run = cell.run or this_run()
-            ran.cells += 1
 
 
 def devices(notebook: NotebookNode) -> str:

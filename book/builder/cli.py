@@ -163,9 +163,8 @@ def command_run(chapter: Chapter, args: argparse.Namespace) -> int:
         lang, framework = path.parent.name, path.parent.parent.name
         print(f"[{number}/{len(paths)}] {framework}/{lang}/{path.stem} ...", end=" ", flush=True)
         section = sections[path.stem]
-        told = framework in section.stories and originals.get((framework, path.stem))
-        ran.append(run_notebook(section, path, told or None))
-        if not ran[-1].error and not told:
+        ran.append(run_notebook(section, path, originals.get((framework, path.stem))))
+        if framework in section.stories and not ran[-1].error:
             originals[framework, path.stem] = ran[-1].notebook
         if error := ran[-1].error:
             print(f"failed\n{path.relative_to(chapter.root)}, {error}")

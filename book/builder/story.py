@@ -16,7 +16,7 @@ from book.builder.kept import read
 from book.builder.notebook import Cell, Notebook, Run, bare, data_of
 from book.builder.page import Page
 from book.builder.program import DEFINITIONS, as_python
-from book.builder.provenance import MACHINE, language_of
+from book.builder.provenance import MACHINE, language_of, this_run
 from d2l_local.machine.facts import in_words, num_gpus
 
 from nbformat import NotebookNode
@@ -72,7 +72,7 @@ def tell(notebook: Notebook, folder: Path, root: Path) -> None:
     for made in node.cells:
         if made.id in own:
             cell, run = own[made.id]
-            cell.kept, cell.outputs, cell.run = take_kept(made), made.outputs, run
+            cell.kept, cell.outputs, cell.run = take_kept(made), made.outputs, run or this_run()
 
 
 def put_machine(page: Page) -> None:
