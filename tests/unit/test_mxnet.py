@@ -5,6 +5,7 @@ Run in processes of their own: what is imported first matters, and ``npx.set_np`
 
 from __future__ import annotations
 
+import platform
 import re
 
 from d2l_local.base.processes import in_new_process
@@ -199,6 +200,22 @@ def test_a_cpu_without_bfloat16_is_told_without_a_word_of_mxnet_s():
         DNNL_MAX_CPU_ISA="AVX2",
     )
     assert done.stdout.splitlines()[-1] == "False" and done.stderr == ""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="oneDNN is in the builds for x86-64")
+def test_a_layer_s_product_is_onednn_s_and_that_of_dot_is_not():
+    """So *hybridize* says why the one is faster than the other."""
+    done = python(
+        "from d2l_local import mxnet as d2l\n"
+        "from mxnet import nd\n"
+        "x = nd.ones((64, 64))\n"
+        "nd.dot(x, x).wait_to_read()\n"
+        "print('layer', flush=True)\n"
+        "nd.FullyConnected(x, x, no_bias=True, num_hidden=64).wait_to_read()",
+        DNNL_VERBOSE="1",
+    )
+    dot, layer = done.stdout.split("layer\n")
+    assert "exec" not in dot and "exec,cpu,inner_product" in layer
 
 
 def mixed():
